@@ -1,0 +1,1 @@
+//! Benches of mas, each beside a floor measured in the same run.

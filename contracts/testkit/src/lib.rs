@@ -1,0 +1,1 @@
+//! Conformance kits for the contracts of mas, with scripted hosts and peers.

@@ -1,0 +1,1 @@
+//! Registry, manifests, wiring, sessions and turns of mas.

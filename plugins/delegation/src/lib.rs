@@ -1,0 +1,1 @@
+//! The delegate_to_<agent> tools that a model sees.

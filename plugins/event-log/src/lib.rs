@@ -1,0 +1,1 @@
+//! Event log: one chronological JSON Lines file per run.

@@ -1,0 +1,1 @@
+//! In-process comm backend: delegates to agents of the same process.

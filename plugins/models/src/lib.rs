@@ -1,0 +1,1 @@
+//! Offline models: scripted and mock.

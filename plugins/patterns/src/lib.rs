@@ -1,0 +1,1 @@
+//! Design patterns: react, single_pass, scripted_response.

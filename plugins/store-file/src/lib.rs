@@ -1,0 +1,1 @@
+//! Session store: one append-only JSON Lines file per session.

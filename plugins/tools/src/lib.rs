@@ -1,0 +1,1 @@
+//! Native tools: calc and lookup.
