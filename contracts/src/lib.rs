@@ -1,1 +1,59 @@
-//! Traits, messages, events, errors and descriptors that every part of mas agrees on.
+//! What every part of mas agrees on: contracts (traits), messages, events, errors, the call context
+//! and the descriptors by which an implementation is found.
+//!
+//! ```text
+//!              DelegationContract        what the model sees: delegate_to_<agent>
+//!                      │ plan / conclude
+//!   PatternContract ─ core ─ AgentCommContract ─ peer (this process, A2A, a platform, …)
+//!      next steps      │
+//!                ModelContract, ToolContract, ContextManagerContract, StoreContract
+//!                      │ events (side channel)
+//!              ObservabilityContract, subscribers of an exposure (AgentExposeContract)
+//! ```
+//!
+//! The reply of a call is its return value; what happens meanwhile travels as [`Event`]s. No runtime and
+//! no I/O live here: a clock, an environment and ids are handed in.
+
+mod agent_comm;
+mod agent_expose;
+mod build;
+mod call;
+mod cancel;
+mod clock;
+mod context_manager;
+mod delegation;
+mod descriptor;
+mod error;
+mod event;
+mod host;
+mod message;
+mod model;
+mod observability;
+mod pattern;
+mod reply;
+mod store;
+mod tool;
+
+pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, TaskRef, Thread, ThreadName};
+pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint};
+pub use build::{BuildContext, Env, Problem, check_params, parse_params, schema_of};
+pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};
+pub use cancel::{Cancel, CancelReason, Stop};
+pub use clock::{BoxFuture, Clock, Ids};
+pub use context_manager::{ContextManagerContract, View};
+pub use delegation::{Conclusion, Delegation, DelegationContract, PeerCard, Surface};
+pub use descriptor::{Build, Builder, Category, Descriptor, LoadedBuild};
+pub use error::{Delivery, Error, ErrorKind, Result, Retry};
+pub use event::{Audience, Event, EventKind, EventSink, NoEvents};
+pub use host::{AgentHost, AgentProfile, EventStream, SequencedEvent, TurnKey, TurnRequest, TurnTicket};
+pub use message::{
+    Arguments, Artifact, Content, Message, Part, PartMeta, ToolCall, ToolOutput, Usage, text_of,
+};
+pub use model::{ChatRequest, Completion, FinishReason, ModelContract};
+pub use observability::ObservabilityContract;
+pub use pattern::{ModelOp, Op, OpDone, OpId, Outcome, PatternContract, Run, Step, TurnInput};
+pub use reply::{End, Interruption, InterruptionKind, Reply, TaskState};
+pub use store::{Idempotency, Intent, Record, SessionKey, StoreContract, TurnStatus};
+pub use tool::{ToolContract, ToolSpec};
+
+pub use inventory;

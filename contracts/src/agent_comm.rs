@@ -1,0 +1,156 @@
+//! `agent_comm`: the send to a peer, after delegation has decided.
+//!
+//! Rules:
+//! - The reply is the return value. While it works, a backend emits events through the call context:
+//!   [`EventKind::Accepted`](crate::EventKind::Accepted) first where the peer has a task, then status, artifact pieces and text.
+//! - A send ends by the deadline of its context and soon after a cancel of the tree; on a cancel the backend
+//!   tells the peer what [`CancelReason::stop`](crate::CancelReason::stop) says. Dropping the future counts
+//!   as [`CancelReason::Abandoned`](crate::CancelReason::Abandoned).
+//! - Every error states its [`Delivery`](crate::Delivery). A backend never sends again what may have been executed, unless
+//!   [`Capability::dedupes`] is true.
+//! - A peer that executed and failed is a reply with [`End::Failed`](crate::End::Failed), not an error.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::{CallContext, CallId, Error, ErrorKind, Part, Reply, Result, Stop};
+
+/// What a backend can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capability {
+    /// Text and artifacts arrive while the peer works.
+    pub stream: bool,
+    /// A running task can be attached to.
+    pub attach: bool,
+    /// A running task can be cancelled.
+    pub cancel: bool,
+    /// A message id seen before runs nothing, so that an unknown outcome may be sent again.
+    pub dedupes: bool,
+}
+
+/// The peer of a send: the agent's handle, as `delegates_to` names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Peer {
+    /// The handle.
+    pub id: Arc<str>,
+}
+
+/// Which conversation with the target a message belongs to, below one parent session.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ThreadName {
+    /// The one that goes on from one delegation to the next.
+    Main,
+    /// One that the model named (`context_id`).
+    Named(Arc<str>),
+    /// One for this call only; its history is dropped after it, so that parallel calls never share.
+    Once(CallId),
+}
+
+/// The conversation of a delegation: the same on every backend.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// The session that delegates.
+    pub parent: Arc<str>,
+    /// Which of its conversations with the target.
+    pub name: ThreadName,
+}
+
+impl Thread {
+    /// The key of the conversation with `target`: stable, unique per (parent, target, name).
+    #[must_use]
+    pub fn key(&self, target: &str) -> Arc<str> {
+        let parent = &self.parent;
+        let capacity = parent.len() + target.len() + 8;
+        let mut key = String::with_capacity(capacity);
+        key.push_str(parent);
+        key.push('/');
+        key.push_str(target);
+        match &self.name {
+            ThreadName::Main => {}
+            ThreadName::Named(name) => {
+                key.push(':');
+                key.push_str(name);
+            }
+            ThreadName::Once(call) => {
+                key.push('#');
+                key.push_str(&call.to_string());
+            }
+        }
+        key.into()
+    }
+
+    /// Whether the conversation ends with this call.
+    #[must_use]
+    pub fn is_once(&self) -> bool {
+        matches!(self.name, ThreadName::Once(_))
+    }
+}
+
+/// A message on its way to a peer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outbound {
+    /// The content.
+    pub parts: Vec<Part>,
+    /// Unique; the same when the message is sent again.
+    pub message_id: Arc<str>,
+    /// The conversation.
+    pub thread: Thread,
+    /// The waiting task that this message answers, if it does.
+    pub task: Option<Arc<str>>,
+}
+
+/// A task at a peer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TaskRef {
+    /// The peer's handle.
+    pub peer: Arc<str>,
+    /// The task, as the peer names it.
+    pub task: Arc<str>,
+}
+
+/// A backend that carries messages to peers.
+#[async_trait]
+pub trait AgentCommContract: Send + Sync {
+    /// What this backend can do.
+    fn capability(&self) -> Capability;
+
+    /// Sends `message` to the peer and returns its reply.
+    ///
+    /// # Errors
+    /// When no reply came; the error's delivery says what is known.
+    async fn send(&self, cx: &CallContext, to: &Peer, message: Outbound) -> Result<Reply>;
+
+    /// Attaches to a task sent earlier and returns its reply.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] unless [`Capability::attach`]; [`ErrorKind::NotFound`] for an unknown task.
+    async fn attach(&self, cx: &CallContext, task: &TaskRef) -> Result<Reply> {
+        let _ = cx;
+        Err(Error::new(ErrorKind::Unsupported, format!("tasks of `{}` cannot be attached to", task.peer)))
+    }
+
+    /// Tells the peer that its caller stops.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`] unless [`Capability::cancel`]; [`ErrorKind::NotFound`] for an unknown task.
+    async fn cancel(&self, cx: &CallContext, task: &TaskRef, stop: Stop) -> Result<()> {
+        let _ = (cx, stop);
+        Err(Error::new(ErrorKind::Unsupported, format!("tasks of `{}` cannot be cancelled", task.peer)))
+    }
+
+    /// Checks that the peer can be reached; executes nothing there.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    async fn probe(&self, cx: &CallContext, to: &Peer) -> Result<()>;
+
+    /// Releases what the backend holds. Sends after it fail with [`ErrorKind::Unavailable`].
+    ///
+    /// # Errors
+    /// What could not be released.
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
