@@ -117,27 +117,33 @@ pub struct Artifact {
     pub metadata: Map<String, Value>,
 }
 
-/// The arguments of a tool call, as the model gave them.
+/// The arguments of a tool call, as the model gave them. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Arguments {
     /// A JSON object.
-    Object(Map<String, Value>),
+    Object(Arc<Map<String, Value>>),
     /// Text that is no JSON object; the call fails with a message the model can act on.
-    Malformed(String),
+    Malformed(Arc<str>),
 }
 
 impl Arguments {
+    /// The arguments of this object.
+    #[must_use]
+    pub fn object(map: Map<String, Value>) -> Self {
+        Self::Object(Arc::new(map))
+    }
+
     /// Reads what a provider sent: empty, blank and `null` are no arguments.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         if text.trim().is_empty() {
-            return Self::Object(Map::new());
+            return Self::object(Map::new());
         }
         match serde_json::from_str(text) {
-            Ok(Value::Object(map)) => Self::Object(map),
-            Ok(Value::Null) => Self::Object(Map::new()),
-            _ => Self::Malformed(text.to_owned()),
+            Ok(Value::Object(map)) => Self::object(map),
+            Ok(Value::Null) => Self::object(Map::new()),
+            _ => Self::Malformed(text.into()),
         }
     }
 
@@ -145,10 +151,10 @@ impl Arguments {
     #[must_use]
     pub fn from_value(value: Value) -> Self {
         match value {
-            Value::Object(map) => Self::Object(map),
-            Value::Null => Self::Object(Map::new()),
+            Value::Object(map) => Self::object(map),
+            Value::Null => Self::object(Map::new()),
             Value::String(text) => Self::from_text(&text),
-            other => Self::Malformed(other.to_string()),
+            other => Self::Malformed(other.to_string().into()),
         }
     }
 
@@ -165,8 +171,8 @@ impl Arguments {
     #[must_use]
     pub fn to_json(&self) -> String {
         match self {
-            Self::Object(map) => serde_json::to_string(map).unwrap_or_else(|_| "{}".to_owned()),
-            Self::Malformed(text) => text.clone(),
+            Self::Object(map) => serde_json::to_string(&**map).unwrap_or_else(|_| "{}".to_owned()),
+            Self::Malformed(text) => text.to_string(),
         }
     }
 }
