@@ -1,0 +1,341 @@
+//! A live team: agents with their backends, sessions, and the host that they are run by.
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use mas_contracts::{
+    AgentHost, AgentProfile, CallContext, CancelReason, Clock, Delivery, Error, ErrorKind, EventSink,
+    EventStream, Ids, ObservabilityContract, Outbound, Reply, Result, Scope, SessionKey, StoreContract, Tree,
+    TreeLimits, TurnKey, TurnRequest, TurnTicket,
+};
+
+use crate::{
+    session::{Admission, Admitted, Feed, Session, SessionTable},
+    turn::{Agent, Recorder, bounded, drive, stop_error},
+};
+
+/// How long a root turn may take to end by itself after a cancel; more than a backend is given below it.
+const ROOT_GRACE: Duration = Duration::from_millis(150);
+
+/// The limits of a whole run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TeamLimits {
+    /// What a root turn and everything below it may spend.
+    pub tree: TreeLimits,
+    /// How long a root turn may take; default 900 s.
+    pub run: Duration,
+    /// How many sessions are kept in memory; default 100,000.
+    pub sessions: usize,
+}
+
+impl Default for TeamLimits {
+    fn default() -> Self {
+        Self { tree: TreeLimits::default(), run: Duration::from_secs(900), sessions: 100_000 }
+    }
+}
+
+/// What a team is made of, beside its agents.
+pub struct TeamParts {
+    /// The limits of a run.
+    pub limits: TeamLimits,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Where ids come from.
+    pub ids: Arc<dyn Ids>,
+    /// Who receives events.
+    pub observers: Vec<Arc<dyn ObservabilityContract>>,
+    /// Where sessions are kept beyond the process, if anywhere.
+    pub store: Option<Arc<dyn StoreContract>>,
+    /// The hash of the blueprint.
+    pub blueprint: Arc<str>,
+}
+
+/// A live team.
+pub struct Team {
+    this: Weak<Team>,
+    limits: TeamLimits,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn Ids>,
+    observers: Arc<[Arc<dyn ObservabilityContract>]>,
+    store: Option<Arc<dyn StoreContract>>,
+    blueprint: Arc<str>,
+    agents: OnceLock<Agents>,
+    sessions: SessionTable,
+}
+
+struct Agents {
+    entry: Arc<str>,
+    order: Vec<Arc<str>>,
+    by_id: HashMap<Arc<str>, Arc<Agent>>,
+}
+
+/// A finished root turn.
+#[derive(Debug)]
+pub struct TurnOutcome {
+    /// Its name.
+    pub key: TurnKey,
+    /// Its reply.
+    pub reply: Result<Reply>,
+}
+
+/// A root turn that has been let in.
+struct Rooted {
+    key: TurnKey,
+    agent: Arc<Agent>,
+    cx: CallContext,
+    admission: Admission,
+    session: Arc<Session>,
+    feed: Arc<Feed>,
+}
+
+impl Team {
+    /// A team without agents yet: backends are built against it, then [`Team::enlist`] completes it.
+    #[must_use]
+    pub fn new(parts: TeamParts) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            sessions: SessionTable::new(parts.limits.sessions),
+            limits: parts.limits,
+            clock: parts.clock,
+            ids: parts.ids,
+            observers: parts.observers.into(),
+            store: parts.store,
+            blueprint: parts.blueprint,
+            agents: OnceLock::new(),
+        })
+    }
+
+    /// Gives the team its agents, the entry agent first.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] without agents, [`ErrorKind::Conflict`] when it has agents already.
+    pub fn enlist(&self, agents: Vec<Agent>) -> Result<()> {
+        let order: Vec<Arc<str>> = agents.iter().map(|agent| agent.profile.id.clone()).collect();
+        let entry = order.first().cloned().ok_or_else(|| Error::invalid("a team needs an agent"))?;
+        let by_id = agents.into_iter().map(|agent| (agent.profile.id.clone(), Arc::new(agent))).collect();
+        self.agents
+            .set(Agents { entry, order, by_id })
+            .map_err(|_| Error::new(ErrorKind::Conflict, "the team has its agents already"))
+    }
+
+    /// The team as backends see it.
+    #[must_use]
+    pub fn host(&self) -> Weak<dyn AgentHost> {
+        self.this.clone()
+    }
+
+    /// The team's clock.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Runs a root turn, driven by the caller; its events go to `tap` too. Dropped, the turn stops and the
+    /// session goes on with the next one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NotFound`] for an unknown agent, [`ErrorKind::Limit`] when the session's queue is full. How
+    /// the turn itself went is in the outcome.
+    pub async fn turn(&self, request: TurnRequest, tap: Option<Arc<dyn EventSink>>) -> Result<TurnOutcome> {
+        let rooted = self.root(request, tap, false)?;
+        Ok(self.run_root(rooted).await)
+    }
+
+    /// A session of this team, if it is in memory.
+    #[must_use]
+    pub fn session(&self, key: &SessionKey) -> Option<Arc<Session>> {
+        self.sessions.get(key)
+    }
+
+    /// How many sessions are in memory.
+    #[must_use]
+    pub fn session_count(&self) -> usize {
+        self.sessions.all().len()
+    }
+
+    /// Stops every turn with [`CancelReason::Shutdown`].
+    pub fn shut_down(&self) {
+        for session in self.sessions.all() {
+            session.cancel_all(CancelReason::Shutdown);
+        }
+    }
+
+    fn agents(&self) -> Result<&Agents> {
+        self.agents.get().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is not connected yet"))
+    }
+
+    fn agent(&self, id: &str) -> Result<&Arc<Agent>> {
+        let agents = self.agents()?;
+        agents.by_id.get(id).ok_or_else(|| {
+            let names: Vec<&str> = agents.order.iter().map(|name| &**name).collect();
+            Error::new(ErrorKind::NotFound, format!("no agent `{id}` here; there are: {}", names.join(", ")))
+                .with_code("mas::host::unknown_agent")
+        })
+    }
+
+    fn root(&self, request: TurnRequest, tap: Option<Arc<dyn EventSink>>, keep: bool) -> Result<Rooted> {
+        let agent = match &request.agent {
+            Some(id) => self.agent(id)?,
+            None => self.agent(&self.agents()?.entry)?,
+        };
+        let new_id = || self.ids.next_id();
+        let session_id = request.session.unwrap_or_else(new_id);
+        // Only an id of the caller's can come again.
+        let remember = request.turn.is_some() || keep;
+        let turn = request.turn.unwrap_or_else(new_id);
+        let feed = Feed::new(self.observers.clone(), tap, keep);
+        let depth = u16::try_from(request.ancestry.len()).unwrap_or(u16::MAX);
+        let tree = Tree::new(self.limits.tree, self.clock.clone());
+        let tree = Arc::new(tree.below(request.ancestry).traced(request.traceparent));
+        let scope = Arc::new(Scope {
+            session: session_id.clone(),
+            turn: turn.clone(),
+            agent: agent.profile.id.clone(),
+            depth,
+            parent: None,
+            caller: None,
+            sink: feed.clone(),
+            tree: tree.clone(),
+        });
+        let now = self.clock.now();
+        let limit = request.timeout.map_or(self.limits.run, |limit| limit.min(self.limits.run));
+        let cx = CallContext::new(scope, now.checked_add(limit).unwrap_or(now));
+        let key =
+            SessionKey { owner: request.owner.clone(), agent: agent.profile.id.clone(), session: session_id };
+        let turn_key = TurnKey {
+            owner: request.owner,
+            agent: key.agent.clone(),
+            session: key.session.clone(),
+            turn: turn.clone(),
+        };
+        let session = self.sessions.open(key);
+        let admission = session.admit(turn, request.parts, &tree, Some(&feed), remember)?;
+        Ok(Rooted { key: turn_key, agent: agent.clone(), cx, admission, session, feed })
+    }
+
+    async fn run_root(&self, rooted: Rooted) -> TurnOutcome {
+        let Rooted { key, agent, cx, admission, session, feed } = rooted;
+        let reply = match admission {
+            Admission::Known(slot) => slot.get().await,
+            Admission::New(admitted) => {
+                let work = self.run_admitted(&agent, &cx, &session, admitted);
+                match bounded(&cx, Some(cx.deadline()), ROOT_GRACE, work).await {
+                    Ok(reply) => reply,
+                    Err(stopped) => Err(stop_error(stopped)),
+                }
+            }
+        };
+        feed.close();
+        TurnOutcome { key, reply }
+    }
+
+    /// Runs a turn of any depth; a panic in it is an error of it.
+    async fn run_admitted(
+        &self,
+        agent: &Agent,
+        cx: &CallContext,
+        session: &Session,
+        admitted: Admitted,
+    ) -> Result<Reply> {
+        let recorder = match &self.store {
+            None => None,
+            Some(store) => {
+                session.restore(&**store).await?;
+                let (store, blueprint) = (store.clone(), self.blueprint.clone());
+                Some(Recorder { store, session: session.key().clone(), blueprint })
+            }
+        };
+        let slot = admitted.slot().cloned();
+        let turn = AssertUnwindSafe(drive(agent, cx, admitted, recorder.as_ref())).catch_unwind();
+        let reply = turn.await.unwrap_or_else(|_| {
+            Err(Error::internal(format!("agent `{}` panicked", agent.profile.id))
+                .with_code("mas::turn::panic")
+                .with_delivery(Delivery::Unknown))
+        });
+        if let Some(slot) = slot {
+            slot.set(reply.clone());
+        }
+        reply
+    }
+}
+
+#[async_trait]
+impl AgentHost for Team {
+    async fn run(&self, cx: &CallContext, to: &str, message: Outbound) -> Result<Reply> {
+        let agent = self.agent(to)?.clone();
+        let above = cx.scope();
+        if above.passes_through(to) {
+            return Err(Error::new(ErrorKind::Loop, format!("`{to}` waits for this call already"))
+                .with_code("mas::delegation::loop"));
+        }
+        let key =
+            SessionKey { owner: None, agent: agent.profile.id.clone(), session: message.thread.key(to) };
+        let session = self.sessions.open(key);
+        let tree = above.tree.clone();
+        let scope = Arc::new(Scope {
+            session: session.key().session.clone(),
+            turn: message.message_id.clone(),
+            agent: agent.profile.id.clone(),
+            depth: above.depth.saturating_add(1),
+            parent: Some(above.clone()),
+            caller: Some(cx.call()),
+            sink: above.sink.clone(),
+            tree: tree.clone(),
+        });
+        let child = CallContext::new(scope, cx.deadline());
+        let admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
+        let reply = match admission {
+            Admission::Known(slot) => slot.get().await,
+            Admission::New(admitted) => self.run_admitted(&agent, &child, &session, admitted).await,
+        };
+        let waits = matches!(&reply, Ok(Reply { end: mas_contracts::End::Interrupted(_), .. }));
+        if message.thread.is_once() && !waits {
+            self.sessions.remove(session.key());
+        }
+        reply
+    }
+
+    fn submit(&self, request: TurnRequest) -> Result<TurnTicket> {
+        let runtime = tokio::runtime::Handle::try_current()
+            .map_err(|_| Error::internal("a turn can be submitted only inside a runtime"))?;
+        let team =
+            self.this.upgrade().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is gone"))?;
+        let rooted = self.root(request, None, true)?;
+        let key = rooted.key.clone();
+        let slot = match &rooted.admission {
+            Admission::Known(slot) => slot.clone(),
+            Admission::New(admitted) => {
+                let slot = admitted.slot().cloned();
+                slot.ok_or_else(|| Error::internal("a submitted turn has no place for its reply"))?
+            }
+        };
+        runtime.spawn(async move { team.run_root(rooted).await });
+        Ok(TurnTicket { key, reply: Box::pin(async move { slot.get().await }) })
+    }
+
+    fn cancel(&self, turn: &TurnKey, reason: CancelReason) -> bool {
+        self.session(&session_of(turn)).is_some_and(|session| session.cancel(&turn.turn, reason))
+    }
+
+    fn subscribe(&self, turn: &TurnKey, after: u64) -> Option<EventStream> {
+        self.session(&session_of(turn))?.subscribe(&turn.turn, after)
+    }
+
+    fn describe(&self, agent: &str) -> Option<AgentProfile> {
+        Some(self.agent(agent).ok()?.profile.clone())
+    }
+
+    fn agents(&self) -> Vec<Arc<str>> {
+        self.agents.get().map(|agents| agents.order.clone()).unwrap_or_default()
+    }
+}
+
+fn session_of(turn: &TurnKey) -> SessionKey {
+    SessionKey { owner: turn.owner.clone(), agent: turn.agent.clone(), session: turn.session.clone() }
+}
