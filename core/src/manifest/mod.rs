@@ -37,4 +37,27 @@ pub use typed::{
 };
 pub use validate::{Outcome, Validation, validate};
 
-pub(crate) use files::is_on;
+pub(crate) use files::{is_on, missing_variable};
+pub(crate) use read as reading;
+
+use crate::diagnostic::{Diagnostic, Report, Source};
+
+/// Reads a text file as a source.
+pub(crate) fn source_text(
+    path: &std::path::Path,
+    base: Option<&std::path::Path>,
+) -> Result<std::sync::Arc<Source>, Diagnostic> {
+    files::read_bytes(path, base).and_then(|bytes| yaml::decode_text(path, bytes, base))
+}
+
+/// Puts the environment into a tree; the answer is what it names and is not set.
+pub(crate) fn substitute_tree(node: &mut yaml::Node, environment: &Environment) -> Vec<MissingVariable> {
+    let mut missing = Vec::new();
+    environment::substitute(node, environment, &mut missing);
+    missing
+}
+
+/// Checks the tree of a `config.yaml`.
+pub(crate) fn config_shape_check(node: &yaml::Node, report: &mut Report) {
+    shape::check(node, &shapes::CONFIG, false, report);
+}

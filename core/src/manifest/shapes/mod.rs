@@ -1,6 +1,7 @@
 //! The shapes of the kinds, one table a topic.
 
 mod agent;
+mod config;
 mod infra;
 mod mas;
 mod overlay;
@@ -9,6 +10,7 @@ mod runtime;
 mod tool;
 
 pub(super) use agent::AGENT;
+pub(super) use config::CONFIG;
 pub(super) use infra::{APPLICATION, INFRA_BUNDLE, INFRA_MIDDLEWARE, LLM, TOOL_PROVIDER};
 pub(super) use mas::{FLAVOUR, MAS};
 pub(super) use overlay::OVERLAY;

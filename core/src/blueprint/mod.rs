@@ -1,0 +1,16 @@
+//! The blueprint: what files, flags and tests all produce, before anything is wired.
+//!
+//! [`resolve`] is pure: it takes what was loaded and answers with a [`Blueprint`] or with every problem at once.
+
+mod agent;
+mod hash;
+mod llm;
+mod resolve;
+mod types;
+mod unsupported;
+
+pub use resolve::{ResolveInput, ResolveOptions, Resolved, resolve};
+pub use types::{
+    AgentBlueprint, Blueprint, CommSelections, EndpointBlueprint, Limits, LlmBlueprint, ModelBlueprint,
+    ToolBlueprint, ToolImplementation,
+};
