@@ -5,10 +5,12 @@
 
 mod clock;
 mod context;
+mod host;
 mod model;
 mod sink;
 
 pub use clock::{SeqIds, TokioClock};
 pub use context::{CallContextBuilder, call_context};
+pub use host::{Behaviour, ScriptedHost, Seen};
 pub use model::{Asked, FnModel, ScriptedModel, asks_for, says};
 pub use sink::{Recorded, RecordingSink};
