@@ -1,9 +1,11 @@
 //! Conformance kits for the contracts of mas, with scripted hosts and peers.
 //!
 //! [`CallContextBuilder`] makes call contexts on a clock that a test can pause, [`RecordingSink`] keeps the
-//! events, [`ScriptedModel`] and [`FnModel`] stand in for a provider.
+//! events, [`ScriptedModel`] and [`FnModel`] stand in for a provider, [`ScriptedHost`] for the agents of a process.
+//! [`comm_conformance!`] checks a backend against the rules of `agent_comm`.
 
 mod clock;
+pub mod comm;
 mod context;
 mod host;
 mod model;
