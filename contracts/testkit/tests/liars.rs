@@ -57,7 +57,7 @@ impl AgentCommContract for Comm {
             Lie::NeverSends => return Ok(Reply::done(message.parts)),
             Lie::OneThread => message.thread.name = ThreadName::Main,
             Lie::Uppercases => {
-                message.parts = vec![Part::text(mas_contracts::text_of(&message.parts).to_uppercase())]
+                message.parts = vec![Part::text(mas_contracts::text_of(&message.parts).to_uppercase())];
             }
             Lie::KeepsGoing => {
                 let (host, cx, to) = (self.0.clone(), cx.clone(), to.id.clone());
