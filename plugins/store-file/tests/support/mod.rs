@@ -1,0 +1,75 @@
+//! A build context for tests, on tokio's clock.
+
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use mas_contracts::{
+    AgentHost, AgentProfile, BoxFuture, BuildContext, CallContext, CancelReason, Clock, Env, Error,
+    EventStream, Ids, Outbound, Reply, Result, TurnKey, TurnRequest, TurnTicket,
+};
+
+#[derive(Debug)]
+struct TokioClock;
+
+impl Clock for TokioClock {
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn unix_time(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep_until(at.into()))
+    }
+}
+
+impl Ids for TokioClock {
+    fn next_id(&self) -> Arc<str> {
+        "id".into()
+    }
+}
+
+struct NoAgents;
+
+#[async_trait]
+impl AgentHost for NoAgents {
+    async fn run(&self, _cx: &CallContext, _to: &str, _message: Outbound) -> Result<Reply> {
+        Err(Error::internal("no agents here"))
+    }
+
+    fn submit(&self, _request: TurnRequest) -> Result<TurnTicket> {
+        Err(Error::internal("no agents here"))
+    }
+
+    fn cancel(&self, _turn: &TurnKey, _reason: CancelReason) -> bool {
+        false
+    }
+
+    fn subscribe(&self, _turn: &TurnKey, _after: u64) -> Option<EventStream> {
+        None
+    }
+
+    fn describe(&self, _agent: &str) -> Option<AgentProfile> {
+        None
+    }
+
+    fn agents(&self) -> Vec<Arc<str>> {
+        Vec::new()
+    }
+}
+
+pub(crate) fn build_context(base: &Path, env: &[(&str, &str)]) -> BuildContext {
+    BuildContext {
+        host: Weak::<NoAgents>::new(),
+        env: Env::new(env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))),
+        clock: Arc::new(TokioClock),
+        ids: Arc::new(TokioClock),
+        base: base.into(),
+    }
+}
