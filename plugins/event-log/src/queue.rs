@@ -37,6 +37,7 @@ struct State {
     items: VecDeque<Item>,
     dropped: u64,
     last: Duration,
+    busy: bool,
     closed: bool,
     written: bool,
 }
@@ -86,8 +87,11 @@ impl Queue {
     /// Waits for items; `None` once the queue is closed and empty.
     pub(crate) fn take(&self) -> Option<VecDeque<Item>> {
         let mut state = self.lock();
+        state.busy = false;
+        self.ended.notify_all();
         loop {
             if !state.items.is_empty() {
+                state.busy = true;
                 return Some(std::mem::take(&mut state.items));
             }
             if state.dropped > 0 {
@@ -99,6 +103,14 @@ impl Queue {
             }
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Waits in real time until nothing is under way; blocks.
+    pub(crate) fn settle(&self, limit: Duration) {
+        let state = self.lock();
+        let waited =
+            self.ended.wait_timeout_while(state, limit, |state| state.busy || !state.items.is_empty());
+        drop(waited);
     }
 
     /// Says that the writer has ended.

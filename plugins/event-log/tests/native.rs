@@ -83,7 +83,7 @@ fn kinds(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["kind"].as_str().unwrap()).collect()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_plain_turn_is_five_small_lines() {
     let folder = tempfile::tempdir().unwrap();
     let log = open(folder.path());
