@@ -87,7 +87,7 @@ impl AgentResolver<'_> {
         let id = match &provider {
             // The infra's mappings and its list are about its own provider.
             Some(provider) if *provider != self.llm.provider => model,
-            _ => model_name(self.llm, model, report),
+            _ => model_name(self.llm, &model, report),
         };
         ModelBlueprint {
             id,

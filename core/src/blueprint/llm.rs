@@ -78,13 +78,17 @@ fn overlay(base: &mut LlmBlueprint, llm: &LlmDocument) {
 }
 
 /// The model's name at the provider, checked against those it allows.
-pub(super) fn model_name(llm: &LlmBlueprint, model: Located<String>, report: &mut Report) -> Located<String> {
-    let mapped = llm.mappings.iter().find(|(from, _)| *from == model);
+pub(super) fn model_name(
+    llm: &LlmBlueprint,
+    model: &Located<String>,
+    report: &mut Report,
+) -> Located<String> {
+    let mapped = llm.mappings.iter().find(|(from, _)| from == model);
     let name =
         mapped.map_or_else(|| model.clone(), |(_, to)| Located { value: to.value.clone(), ..model.clone() });
     let checked = matches!(llm.provider.as_str(), "openai");
     let known = |name: &Located<String>| llm.allowed.contains(name);
-    if checked && !llm.allowed.is_empty() && !known(&name) && !known(&model) {
+    if checked && !llm.allowed.is_empty() && !known(&name) && !known(model) {
         let message = format!("the model `{}` is not among those that the infra allows", model.shown());
         let names = crate::diagnostic::one_of(llm.allowed.iter().map(|name| name.shown()));
         let mut diagnostic = Diagnostic::error("mas::llm::model_not_allowed", &model.at, message);

@@ -133,7 +133,9 @@ impl Config {
         keys.dedup();
         // A key that a higher layer replaced by something else than a map is gone from the merged value.
         keys.retain(|key| self.figment.contains(key));
-        keys.iter().filter_map(|key| self.explain(key)).collect()
+        let settings = keys.iter().filter_map(|key| self.explain(key));
+        // One layer's plain value may be another's map, whose own values are listed.
+        settings.filter(|setting| setting.value.as_object().is_none_or(serde_json::Map::is_empty)).collect()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::graph::check_graph;
+use super::is_on;
 use super::kind::Kind;
 use super::options::Purpose;
 use super::read;
@@ -148,6 +150,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
     {
         report.push(unknown(entry, "spec.workflow.entry names", "mas::manifest::unknown_agent"));
     }
+    let mut edges = Vec::new();
     for row in node.at_path("spec.workflow.nodes").map_or(&[][..], Node::items) {
         let Some(id) = row.get("agent").or_else(|| row.get("id")).filter(|id| id.is_scalar()) else {
             continue;
@@ -159,6 +162,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
         if purpose == Purpose::Run {
             continue;
         }
+        edges.push((id.text(), read::texts(row.get("delegates_to"))));
         for target in
             row.get("delegates_to").map_or(&[][..], Node::items).iter().filter(|target| target.is_scalar())
         {
@@ -168,6 +172,14 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
             }
         }
     }
+    let edges = edges.iter().map(|(agent, targets)| (*agent, targets.as_slice()));
+    check_graph(edges, allows_cycles(node), report);
+}
+
+/// Whether the MAS says, anywhere it may, that delegation may go in circles.
+pub(super) fn allows_cycles(node: &Node) -> bool {
+    let places = [Some(node), node.get("metadata"), node.get("spec")];
+    places.into_iter().flatten().any(|place| is_on(place.get("x-mas-allow-cycles")))
 }
 
 fn check_repeats(list: Option<&Node>, key: &str, what: &str, report: &mut Report) {

@@ -59,7 +59,7 @@ pub(crate) fn substitute(node: &mut Node, environment: &Environment, missing: &m
     match &mut node.value {
         Value::List(items) => items.iter_mut().for_each(|item| substitute(item, environment, missing)),
         Value::Map(map) => {
-            map.iter_mut().for_each(|entry| substitute(&mut entry.value, environment, missing))
+            map.iter_mut().for_each(|entry| substitute(&mut entry.value, environment, missing));
         }
         Value::Str => {
             let Some((name, default)) = reference(node.text()) else { return };

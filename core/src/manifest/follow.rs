@@ -37,20 +37,18 @@ impl Files<'_> {
     fn follow_document(&mut self, document: &Document, walk: &mut Walk) {
         let dir = document.dir().to_path_buf();
         match document.kind {
-            Kind::Agent => self.follow_agent(&document.node, &dir, &[dir.clone()], walk),
+            Kind::Agent => self.follow_agent(&document.node, &dir, std::slice::from_ref(&dir), walk),
             Kind::Mas => self.follow_team(document, walk),
             Kind::Tool => {
                 if let Some(implementation) = document.get("spec.impl") {
                     self.check_module(implementation, &dir, walk);
                 }
             }
-            Kind::ToolProvider => {
-                // A binding only matters when an agent uses it, which a validation cannot know.
-                if self.purpose == Purpose::Validate {
-                    let tools = document.get("spec.tools").and_then(Node::map);
-                    for entry in tools.into_iter().flat_map(|map| map.iter()) {
-                        self.check_module(&entry.value, &dir, walk);
-                    }
+            // A run looks at the bindings that its agents use; a validation does not know them and looks at all.
+            Kind::ToolProvider if self.purpose == Purpose::Validate => {
+                let tools = document.get("spec.tools").and_then(Node::map);
+                for entry in tools.into_iter().flat_map(|map| map.iter()) {
+                    self.check_module(&entry.value, &dir, walk);
                 }
             }
             Kind::InfraBundle => self.follow_bundle(&document.node, &dir, walk),
@@ -91,7 +89,7 @@ impl Files<'_> {
                 let mut row = row.clone();
                 drop_row_id(&mut row);
                 if let Some(inline) = self.check_document(&document.path, row, &mut walk.report) {
-                    self.follow_agent(&inline.node, &dir, &[dir.clone()], walk);
+                    self.follow_agent(&inline.node, &dir, std::slice::from_ref(&dir), walk);
                 }
             }
         }

@@ -363,7 +363,7 @@ impl<'a> Loader<'a> {
         for document in self.open(reference, dir, INFRA_KINDS, "the infra") {
             match document.kind {
                 Kind::LlmProxy | Kind::LlmLocal => {
-                    infra.push(InfraDocument::Llm(Box::new(LlmDocument::of(document))))
+                    infra.push(InfraDocument::Llm(Box::new(LlmDocument::of(document))));
                 }
                 Kind::Application => infra.push(InfraDocument::endpoints(&document)),
                 Kind::ToolProvider => infra.push(self.tools_of(&document)),

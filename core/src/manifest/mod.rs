@@ -9,6 +9,7 @@ mod document;
 mod environment;
 mod files;
 mod follow;
+mod graph;
 mod kind;
 mod load;
 mod located;
@@ -25,6 +26,7 @@ pub mod yaml;
 
 pub use document::Document;
 pub use environment::{Environment, MissingVariable};
+pub use graph::check_graph;
 pub use kind::Kind;
 pub use load::{Loaded, load, load_flavour, load_infra};
 pub use located::{Located, Params, Selection};

@@ -434,12 +434,12 @@ fn places_of(shape: &Shape, key: &str, path: &mut String, depth: usize, places: 
     }
     match shape {
         Shape::List(item) | Shape::Filled(item) => {
-            within(path, "[]", |path| places_of(item, key, path, depth + 1, places))
+            within(path, "[]", |path| places_of(item, key, path, depth + 1, places));
         }
         Shape::MapOf(value) => within(path, ".<name>", |path| places_of(value, key, path, depth + 1, places)),
         Shape::Maybe(inner) => places_of(inner, key, path, depth, places),
         Shape::Either(options) => {
-            options.iter().for_each(|option| places_of(option, key, path, depth, places))
+            options.iter().for_each(|option| places_of(option, key, path, depth, places));
         }
         Shape::Record(fields) => {
             for field in fields.fields {

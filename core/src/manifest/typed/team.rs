@@ -4,8 +4,8 @@ use crate::diagnostic::Location;
 use crate::manifest::checks;
 use crate::manifest::document::Document;
 use crate::manifest::located::{Located, Selection};
+use crate::manifest::read;
 use crate::manifest::yaml::Node;
-use crate::manifest::{is_on, read};
 
 /// A MAS document.
 #[derive(Clone, Debug)]
@@ -49,9 +49,6 @@ impl TeamDocument {
                 delegates_to: read::texts(node.get("delegates_to")),
             })
         };
-        let own = "x-mas-allow-cycles";
-        let places = [Some(&*document.node), document.get("metadata"), document.get("spec")];
-        let allow_cycles = places.into_iter().flatten().any(|place| is_on(place.get(own)));
         Self {
             name: document.name(),
             intent: read::filled(document.get("intent.summary")).map(|summary| summary.value),
@@ -59,7 +56,7 @@ impl TeamDocument {
             entry: read::filled(document.get("spec.workflow.entry")),
             nodes: nodes.iter().filter_map(node).collect(),
             agent_comm: read::selection(document.get("spec.agent_comm")),
-            allow_cycles,
+            allow_cycles: checks::allows_cycles(&document.node),
             document,
         }
     }
