@@ -58,20 +58,19 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The key of the conversation with `target`: stable, unique per (parent, target, name).
+    /// The key of the conversation with `target`: stable, and unique per (parent, target, name), for whatever a
+    /// handle or a name holds is escaped. The parent is a key itself, or a [root session](Self::root_key).
     #[must_use]
     pub fn key(&self, target: &str) -> Arc<str> {
-        let parent = &self.parent;
-        let capacity = parent.len() + target.len() + 8;
-        let mut key = String::with_capacity(capacity);
-        key.push_str(parent);
+        let mut key = String::with_capacity(self.parent.len() + target.len() + 8);
+        key.push_str(&self.parent);
         key.push('/');
-        key.push_str(target);
+        escape(target, &mut key);
         match &self.name {
             ThreadName::Main => {}
             ThreadName::Named(name) => {
                 key.push(':');
-                key.push_str(name);
+                escape(name, &mut key);
             }
             ThreadName::Once(call) => {
                 key.push('#');
@@ -81,10 +80,36 @@ impl Thread {
         key.into()
     }
 
+    /// The key of a root session: its id, escaped so that it is never the key of a delegated conversation.
+    #[must_use]
+    pub fn root_key(session: Arc<str>) -> Arc<str> {
+        if !session.contains(RESERVED) {
+            return session;
+        }
+        let mut key = String::with_capacity(session.len() + 8);
+        escape(&session, &mut key);
+        key.into()
+    }
+
     /// Whether the conversation ends with this call.
     #[must_use]
     pub fn is_once(&self) -> bool {
         matches!(self.name, ThreadName::Once(_))
+    }
+}
+
+/// The characters that have a meaning in keys.
+const RESERVED: [char; 4] = ['%', '/', ':', '#'];
+
+fn escape(text: &str, key: &mut String) {
+    for c in text.chars() {
+        match c {
+            '%' => key.push_str("%25"),
+            '/' => key.push_str("%2F"),
+            ':' => key.push_str("%3A"),
+            '#' => key.push_str("%23"),
+            other => key.push(other),
+        }
     }
 }
 
@@ -152,5 +177,34 @@ pub trait AgentCommContract: Send + Sync {
     /// What could not be released.
     async fn close(&self) -> Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn keys_of_different_conversations_differ_whatever_the_names_hold() {
+        let texts = ["a", "b", "a:b", "a#c1", "a/b", "a%3Ab", "", "%", "/", ":", "#", "c1"];
+        let names = texts.iter().map(|text| ThreadName::Named((*text).into()));
+        let names: Vec<_> = names.chain([ThreadName::Main, ThreadName::Once(CallId(1))]).collect();
+        let mut keys = HashSet::new();
+        let mut count = 0;
+        for parent in texts {
+            let parent = Thread::root_key(parent.into());
+            assert!(keys.insert(parent.clone()), "a root session is nobody's conversation");
+            count += 1;
+            for target in texts {
+                for name in &names {
+                    let key = Thread { parent: parent.clone(), name: name.clone() }.key(target);
+                    assert!(keys.insert(key.clone()), "{parent} {target} {name:?} gives {key} again");
+                    count += 1;
+                }
+            }
+        }
+        assert_eq!(keys.len(), count);
     }
 }

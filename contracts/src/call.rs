@@ -12,7 +12,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Audience, Cancel, CancelReason, Clock, Error, ErrorKind, Event, EventKind, EventSink, Result, Usage,
+    Audience, Cancel, CancelReason, Clock, Delivery, Error, ErrorKind, Event, EventKind, EventSink, Result,
+    Usage,
 };
 
 /// An operation within a tree; unique in it, in order of start.
@@ -51,6 +52,7 @@ pub struct Tree {
     calls: AtomicU64,
     cancel: Cancel,
     clock: Arc<dyn Clock>,
+    owner: Option<Arc<str>>,
     ancestry: Vec<Arc<str>>,
     traceparent: Option<Arc<str>>,
 }
@@ -66,9 +68,17 @@ impl Tree {
             calls: AtomicU64::new(0),
             cancel: Cancel::default(),
             clock,
+            owner: None,
             ancestry: Vec::new(),
             traceparent: None,
         }
+    }
+
+    /// Says who owns the sessions of the tree; those of different owners never meet.
+    #[must_use]
+    pub fn owned_by(mut self, owner: Option<Arc<str>>) -> Self {
+        self.owner = owner;
+        self
     }
 
     /// Names the agents above the root in other processes, outermost first; they count as depth and path.
@@ -101,6 +111,12 @@ impl Tree {
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Who owns the sessions of the tree.
+    #[must_use]
+    pub fn owner(&self) -> Option<&Arc<str>> {
+        self.owner.as_ref()
     }
 
     /// The agents above the root in other processes, outermost first.
@@ -293,12 +309,13 @@ impl CallContext {
         self.emit(EventKind::TextDelta { audience, text: text.into() });
     }
 
-    /// The error of a call that was stopped for `reason`.
+    /// The error of a call that was stopped for `reason` and may have been executed.
     #[must_use]
     pub fn stopped(reason: CancelReason) -> Error {
-        match reason {
+        let error = match reason {
             CancelReason::Deadline => Error::new(ErrorKind::Timeout, "the time budget of the run is spent"),
             _ => Error::new(ErrorKind::Cancelled, format!("stopped ({})", reason.as_str())),
-        }
+        };
+        error.with_delivery(Delivery::Unknown)
     }
 }

@@ -93,8 +93,10 @@ pub enum Delivery {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
-    /// The same request fails again.
+    /// Nothing is known.
     #[default]
+    Unstated,
+    /// The same request fails again.
     Never,
     /// After a pause of the caller's choice.
     Backoff,
@@ -127,7 +129,7 @@ struct Inner {
 }
 
 impl Error {
-    /// An error of `kind`, [`Delivery::NotSent`], [`Retry::Never`].
+    /// An error of `kind`, [`Delivery::NotSent`], [`Retry::Unstated`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,

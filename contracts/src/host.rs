@@ -77,7 +77,8 @@ pub struct AgentProfile {
 /// The agents of this process. Implemented by core; handed to backends and exposures.
 #[async_trait]
 pub trait AgentHost: Send + Sync {
-    /// Runs a delegated turn inline, in the caller's future.
+    /// Runs a delegated turn inline, in the caller's future. It ends by the deadline of `cx` and soon after a
+    /// cancel of its tree; dropping the future stops it and leaves its session whole.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for an unknown agent,

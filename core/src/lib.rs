@@ -9,3 +9,4 @@ pub mod registry;
 pub mod session;
 pub mod team;
 pub mod turn;
+pub mod wiring;

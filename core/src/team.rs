@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 use mas_contracts::{
     AgentHost, AgentProfile, CallContext, CancelReason, Clock, Delivery, Error, ErrorKind, EventSink,
-    EventStream, Ids, ObservabilityContract, Outbound, Reply, Result, Scope, SessionKey, StoreContract, Tree,
-    TreeLimits, TurnKey, TurnRequest, TurnTicket,
+    EventStream, Ids, ObservabilityContract, Outbound, Reply, Result, Scope, SessionKey, StoreContract,
+    Thread, Tree, TreeLimits, TurnKey, TurnRequest, TurnTicket,
 };
 
 use crate::{
@@ -185,14 +185,17 @@ impl Team {
             None => self.agent(&self.agents()?.entry)?,
         };
         let new_id = || self.ids.next_id();
-        let session_id = request.session.unwrap_or_else(new_id);
+        let named = request.session.unwrap_or_else(new_id);
+        let session_id = Thread::root_key(named.clone());
         // Only an id of the caller's can come again.
         let remember = request.turn.is_some() || keep;
         let turn = request.turn.unwrap_or_else(new_id);
         let feed = Feed::new(self.observers.clone(), tap, keep);
         let depth = u16::try_from(request.ancestry.len()).unwrap_or(u16::MAX);
         let tree = Tree::new(self.limits.tree, self.clock.clone());
-        let tree = Arc::new(tree.below(request.ancestry).traced(request.traceparent));
+        let tree = Arc::new(
+            tree.owned_by(request.owner.clone()).below(request.ancestry).traced(request.traceparent),
+        );
         let scope = Arc::new(Scope {
             session: session_id.clone(),
             turn: turn.clone(),
@@ -208,12 +211,8 @@ impl Team {
         let cx = CallContext::new(scope, now.checked_add(limit).unwrap_or(now));
         let key =
             SessionKey { owner: request.owner.clone(), agent: agent.profile.id.clone(), session: session_id };
-        let turn_key = TurnKey {
-            owner: request.owner,
-            agent: key.agent.clone(),
-            session: key.session.clone(),
-            turn: turn.clone(),
-        };
+        let turn_key =
+            TurnKey { owner: request.owner, agent: key.agent.clone(), session: named, turn: turn.clone() };
         let session = self.sessions.open(key);
         let admission = session.admit(turn, request.parts, &tree, Some(&feed), remember)?;
         Ok(Rooted { key: turn_key, agent: agent.clone(), cx, admission, session, feed })
@@ -274,8 +273,11 @@ impl AgentHost for Team {
             return Err(Error::new(ErrorKind::Loop, format!("`{to}` waits for this call already"))
                 .with_code("mas::delegation::loop"));
         }
-        let key =
-            SessionKey { owner: None, agent: agent.profile.id.clone(), session: message.thread.key(to) };
+        let key = SessionKey {
+            owner: above.tree.owner().cloned(),
+            agent: agent.profile.id.clone(),
+            session: message.thread.key(to),
+        };
         let session = self.sessions.open(key);
         let tree = above.tree.clone();
         let scope = Arc::new(Scope {
@@ -337,5 +339,9 @@ impl AgentHost for Team {
 }
 
 fn session_of(turn: &TurnKey) -> SessionKey {
-    SessionKey { owner: turn.owner.clone(), agent: turn.agent.clone(), session: turn.session.clone() }
+    SessionKey {
+        owner: turn.owner.clone(),
+        agent: turn.agent.clone(),
+        session: Thread::root_key(turn.session.clone()),
+    }
 }

@@ -25,6 +25,7 @@ pub(crate) fn failed(peer: &str, error: &Error) -> ToolOutput {
         text.push_str("; the agent may have done some of the work");
     }
     match error.retry() {
+        Retry::Unstated => {}
         Retry::Never => text.push_str("; do not repeat the same call"),
         Retry::Backoff => text.push_str("; it may work later"),
         Retry::After(pause) => text.push_str(&format!("; it may work after {}", seconds(pause))),

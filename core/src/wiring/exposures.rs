@@ -1,0 +1,47 @@
+//! Which endpoints this process listens on.
+
+use crate::{
+    blueprint::{Blueprint, EndpointBlueprint},
+    manifest::Usage,
+};
+
+/// What this process hosts, by command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hosting<'a> {
+    /// Nothing listens: checks and plans of a client.
+    Nothing,
+    /// `serve`: this agent.
+    Agent(&'a str),
+    /// `chat` and `tui`: the agent that the person talks to, in the background.
+    Conversation,
+    /// `run-mas`, and `serve --all`: every hosted agent.
+    Everything,
+}
+
+/// An endpoint that this process listens on.
+#[derive(Clone, Copy, Debug)]
+pub struct PlannedExposure<'a> {
+    /// The endpoint.
+    pub endpoint: &'a EndpointBlueprint,
+    /// Whether its agent is the entry agent, which owns the root of a shared socket.
+    pub entry: bool,
+}
+
+/// The endpoints that this process listens on: those of hosted agents whose usage deploys. `use` never listens.
+#[must_use]
+pub fn plan_exposures<'a>(blueprint: &'a Blueprint, hosting: Hosting<'_>) -> Vec<PlannedExposure<'a>> {
+    let hosts = |agent: &str| match hosting {
+        Hosting::Nothing => false,
+        Hosting::Agent(one) => one == agent,
+        Hosting::Conversation => blueprint.entry.value == agent,
+        Hosting::Everything => true,
+    };
+    blueprint
+        .endpoints
+        .iter()
+        .filter(|endpoint| matches!(endpoint.usage.value, Usage::Deploy | Usage::UseAndDeploy))
+        .filter(|endpoint| hosts(&endpoint.agent.value))
+        .filter(|endpoint| blueprint.agent(&endpoint.agent.value).is_some_and(|agent| !agent.external))
+        .map(|endpoint| PlannedExposure { endpoint, entry: endpoint.agent.value == blueprint.entry.value })
+        .collect()
+}

@@ -1,0 +1,21 @@
+//! Wiring: from a blueprint to a live team.
+//!
+//! ```text
+//! Blueprint ──▶ routes      who reaches whom, over which backend, and why       pure
+//!           ──▶ exposures   which endpoints this process listens on             pure
+//!           ──▶ wire        names found, parameters checked: a Wiring           pure
+//!                └▶ connect backends built, tools listed: a Team                effects
+//! ```
+//!
+//! Everything up to `connect` reports all problems at once, each at its place in the YAML.
+
+mod connect;
+mod exposures;
+mod models;
+mod routes;
+mod wire;
+
+pub use connect::{Connection, connect};
+pub use exposures::{Hosting, PlannedExposure, plan_exposures};
+pub use routes::{PlannedRoute, plan_routes};
+pub use wire::{Wiring, wire};

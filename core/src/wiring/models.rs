@@ -1,0 +1,83 @@
+//! The models of a team: one provider per name, built once.
+
+use mas_contracts::Category;
+use serde_json::{Value, json};
+
+use crate::{
+    blueprint::{AgentBlueprint, Blueprint, LlmBlueprint},
+    diagnostic::{Diagnostic, Report, one_of},
+    manifest::{Environment, Params},
+    registry::Registry,
+};
+
+/// The provider of one agent: its name in the registry and its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PlannedModel {
+    pub(super) provider: String,
+    pub(super) params: Value,
+}
+
+/// Finds the provider of an agent and checks what it needs.
+pub(super) fn plan_model(
+    blueprint: &Blueprint,
+    agent: &AgentBlueprint,
+    registry: &Registry,
+    environment: &Environment,
+    report: &mut Report,
+) -> Option<PlannedModel> {
+    let llm = &blueprint.llm;
+    let own = agent.model.provider.as_ref().filter(|own| own.value != llm.provider.value);
+    let provider = own.unwrap_or(&llm.provider);
+    if own.is_none()
+        && let Some(key) = &llm.api_key_env
+        && environment.filled(&key.value).is_none()
+    {
+        report.push(
+            Diagnostic::error("mas::llm::no_key", &key.at, format!("the variable `{}` is not set, and the model provider `{}` needs the key in it", key.shown(), provider.shown()))
+                .help(format!("set `{}`, or run offline with `--flavour mock`, `--infra-ref standard:mock-llm` or MAS_MOCK_LLM=1", key.shown())),
+        );
+        return None;
+    }
+    let descriptor = match registry.find(Category::LlmProvider, &provider.value) {
+        Ok(descriptor) => descriptor,
+        Err(error) => {
+            report.push(
+                Diagnostic::error("mas::registry::unknown_name", &provider.at, error.to_string())
+                    .help_if(error.help()),
+            );
+            return None;
+        }
+    };
+    if own.is_none()
+        && !llm.allowed.is_empty()
+        && provider.value != "mock"
+        && !llm.allowed.contains(&agent.model.id)
+    {
+        let allowed = one_of(llm.allowed.iter().map(|model| model.shown()));
+        let message =
+            format!("the model `{}` is not allowed by the provider's infra", agent.model.id.shown());
+        report.push(
+            Diagnostic::error("mas::llm::not_allowed", &agent.model.id.at, message)
+                .help(format!("allowed: {allowed}")),
+        );
+    }
+    let params = if own.is_some() { json!({}) } else { params_of(llm) };
+    let place = if own.is_some() { Params::none(provider.at.clone()) } else { llm.params.clone() };
+    super::wire::check_params(descriptor, &params, &place, report);
+    Some(PlannedModel { provider: descriptor.name.to_string(), params })
+}
+
+/// The provider's own parameters; the connection's are beside them where a provider has one.
+fn params_of(llm: &LlmBlueprint) -> Value {
+    let mut params = llm.params.value().clone();
+    if let Some(map) = params.as_object_mut() {
+        map.retain(|_, value| !value.is_null());
+        if let Some(base) = llm.api_base.as_ref().filter(|base| !base.value.is_empty()) {
+            map.insert("api_base".to_owned(), Value::from(base.value.as_str()));
+        }
+        if let Some(key) = llm.api_key_env.as_ref().filter(|key| !key.value.is_empty()) {
+            map.insert("api_key_env".to_owned(), Value::from(key.value.as_str()));
+        }
+    }
+    params
+}

@@ -1,0 +1,219 @@
+//! Everything found and checked, nothing built yet.
+
+use mas_contracts::{Category, Descriptor};
+use serde_json::{Map, Value, json};
+
+use super::{
+    exposures::{Hosting, PlannedExposure, plan_exposures},
+    models::{PlannedModel, plan_model},
+    routes::{PlannedRoute, plan_routes},
+};
+use crate::{
+    blueprint::{AgentBlueprint, Blueprint, ToolBlueprint},
+    diagnostic::{Diagnostic, Location, Report},
+    manifest::{Environment, Params, Selection},
+    registry::Registry,
+};
+
+/// A team whose every name is found and every parameter checked.
+#[derive(Debug)]
+pub struct Wiring<'a> {
+    /// What is wired.
+    pub blueprint: &'a Blueprint,
+    /// Who reaches whom.
+    pub routes: Vec<PlannedRoute<'a>>,
+    /// What listens.
+    pub exposures: Vec<PlannedExposure<'a>>,
+    pub(super) agents: Vec<PlannedAgent<'a>>,
+    pub(super) observers: Vec<Planned>,
+}
+
+/// An agent of this process.
+#[derive(Debug)]
+pub(super) struct PlannedAgent<'a> {
+    pub(super) blueprint: &'a AgentBlueprint,
+    pub(super) model: Option<PlannedModel>,
+    pub(super) pattern: Planned,
+    pub(super) context: Planned,
+    pub(super) tools: Vec<PlannedTool<'a>>,
+}
+
+/// A plugin that is found, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Planned {
+    pub(super) name: String,
+    pub(super) params: Value,
+}
+
+#[derive(Debug)]
+pub(super) struct PlannedTool<'a> {
+    pub(super) blueprint: &'a ToolBlueprint,
+    pub(super) source: Planned,
+}
+
+/// Wires a blueprint: finds every name and checks every parameter. Pure.
+///
+/// # Errors
+/// Every problem at once.
+pub fn wire<'a>(
+    blueprint: &'a Blueprint,
+    registry: &Registry,
+    environment: &Environment,
+    hosting: Hosting<'_>,
+) -> Result<Wiring<'a>, Report> {
+    let mut report = Report::new();
+    let exposures = plan_exposures(blueprint, hosting);
+    for exposure in &exposures {
+        let protocol = &exposure.endpoint.protocol;
+        find(registry, Category::AgentExpose, &protocol.value, &protocol.at, &mut report);
+    }
+    let routes = plan_routes(blueprint, registry, &exposures, &mut report);
+    for route in &routes {
+        if let Ok(descriptor) = registry.find(Category::AgentComm, &route.comm) {
+            check_params(descriptor, &route_params(route), &route.params, &mut report);
+        }
+    }
+    let agents = blueprint
+        .agents
+        .iter()
+        .filter(|agent| !agent.external)
+        .filter_map(|agent| plan_agent(blueprint, agent, registry, environment, &mut report))
+        .collect();
+    let observers = blueprint
+        .observability
+        .iter()
+        .filter_map(|choice| plan(registry, Category::Observability, choice, &mut report))
+        .collect();
+    report.into_result(Wiring { blueprint, routes, exposures, agents, observers })
+}
+
+fn plan_agent<'a>(
+    blueprint: &Blueprint,
+    agent: &'a AgentBlueprint,
+    registry: &Registry,
+    environment: &Environment,
+    report: &mut Report,
+) -> Option<PlannedAgent<'a>> {
+    let model = if asks_no_model(agent) {
+        None
+    } else {
+        Some(plan_model(blueprint, agent, registry, environment, report))
+    };
+    let pattern = plan(registry, Category::DesignPattern, &agent.pattern, report);
+    let context = plan(registry, Category::ContextManager, &agent.context_manager, report);
+    let tools = agent.tools.iter().filter_map(|tool| plan_tool(tool, registry, report)).collect();
+    Some(PlannedAgent {
+        blueprint: agent,
+        model: match model {
+            None => None,
+            Some(planned) => Some(planned?),
+        },
+        pattern: pattern?,
+        context: context?,
+        tools,
+    })
+}
+
+/// Whether the pattern is one that never calls a model, so that none need be there.
+fn asks_no_model(agent: &AgentBlueprint) -> bool {
+    agent.pattern.name.value == "scripted_response"
+}
+
+fn plan(registry: &Registry, category: Category, choice: &Selection, report: &mut Report) -> Option<Planned> {
+    let descriptor = find(registry, category, &choice.name.value, &choice.name.at, report)?;
+    check_params(descriptor, choice.params.value(), &choice.params, report);
+    Some(Planned { name: descriptor.name.to_string(), params: choice.params.value().clone() })
+}
+
+fn plan_tool<'a>(
+    tool: &'a ToolBlueprint,
+    registry: &Registry,
+    report: &mut Report,
+) -> Option<PlannedTool<'a>> {
+    let implementation = &tool.implementation;
+    let kind = &implementation.kind;
+    let descriptor = find(registry, Category::ToolProvider, &kind.value, &kind.at, report)?;
+    let mut params = Map::new();
+    if let Some(name) = &implementation.name {
+        params.insert("name".to_owned(), Value::from(name.value.as_str()));
+    }
+    if let Some(module) = &implementation.module_path {
+        params.insert("module_path".to_owned(), Value::from(module.value.as_str()));
+    }
+    if let Some(class) = &implementation.class_name {
+        params.insert("class_name".to_owned(), Value::from(class.as_str()));
+    }
+    if let (Some(description), Some(parameters)) = (&tool.description, &tool.parameters) {
+        let spec = json!({
+            "name": tool.name.value,
+            "description": description,
+            "parameters": parameters,
+            "idempotent": tool.idempotent,
+            "timeout": {"secs": tool.timeout_seconds, "nanos": 0},
+        });
+        params.insert("spec".to_owned(), spec);
+    }
+    if !implementation.params.is_empty() {
+        params.insert("params".to_owned(), implementation.params.value().clone());
+    }
+    let params = Value::Object(params);
+    check_params(descriptor, &params, &implementation.params, report);
+    Some(PlannedTool { blueprint: tool, source: Planned { name: descriptor.name.to_string(), params } })
+}
+
+/// The parameters that a backend is given for a route: the selection's, and the endpoint's where there is one.
+pub(super) fn route_params(route: &PlannedRoute<'_>) -> Value {
+    let mut params = match route.params.value() {
+        Value::Object(map) => map.clone(),
+        Value::Null => Map::new(),
+        other => return other.clone(),
+    };
+    // What a flavour says beside the protocol describes its own runtime, not the backend.
+    params.retain(|key, _| !matches!(key.as_str(), "mode" | "emulation"));
+    if let Some(endpoint) = route.endpoint {
+        if let Some(url) = &endpoint.url {
+            params.insert("url".to_owned(), Value::from(url.value.as_str()));
+        }
+        if let Some(timeout) = &endpoint.timeout_seconds {
+            params.insert("timeout".to_owned(), Value::from(timeout.value));
+        }
+        if !endpoint.headers.is_empty() {
+            let headers =
+                endpoint.headers.iter().map(|(name, value)| (name.value.clone(), value.value.clone().into()));
+            params.insert("headers".to_owned(), Value::Object(headers.collect()));
+        }
+        if let Some(a2a) = &endpoint.a2a {
+            params.insert("a2a".to_owned(), a2a.value().clone());
+        }
+    }
+    Value::Object(params)
+}
+
+fn find<'a>(
+    registry: &'a Registry,
+    category: Category,
+    name: &str,
+    at: &Location,
+    report: &mut Report,
+) -> Option<&'a Descriptor> {
+    registry
+        .find(category, name)
+        .map_err(|error| {
+            let diagnostic = Diagnostic::error("mas::registry::unknown_name", at, error.to_string());
+            report.push(diagnostic.help_if(error.help()));
+        })
+        .ok()
+}
+
+/// Checks parameters; problems are placed in the YAML as closely as their path allows.
+pub(super) fn check_params(descriptor: &Descriptor, params: &Value, place: &Params, report: &mut Report) {
+    for problem in (descriptor.check)(params) {
+        let inner = problem.path.strip_prefix("params.").unwrap_or(&problem.path);
+        let pointer = inner.replace(['.', '['], "/").replace(']', "");
+        let at = place.locate(&pointer);
+        let subject = format!("{} `{}`", descriptor.builder.category(), descriptor.name);
+        let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
+        let message = format!("{subject} does not take these parameters:{place} {}", problem.message);
+        report.push(Diagnostic::error("mas::params::invalid", &at, message).help_if(problem.help));
+    }
+}
