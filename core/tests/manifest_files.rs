@@ -110,6 +110,18 @@ fn a_default_of_the_environment_counts_and_numbers_are_read() {
 }
 
 #[test]
+fn a_value_from_the_environment_is_never_told() {
+    let desk = Desk::new();
+    let text =
+        format!("{AGENT}  llm: {{max_tokens: env:S, model: env:S}}\n  tools: env:S\n  skills: [env:S]\n");
+    let path = desk.put("a.yaml", text);
+    let environment: Environment = [("S", "hunter2")].into_iter().collect();
+    let report = validate(&[path], &desk.options(), &environment).report;
+    assert!(report.has_errors());
+    assert!(!format!("{report} {report:?}").contains("hunter2"), "{report}");
+}
+
+#[test]
 fn a_missing_variable_warns_when_validating_and_stops_a_run() {
     let desk = Desk::new();
     let path = desk.put("a.yaml", format!("{AGENT}  context: {{role: env:NOPE}}\n"));

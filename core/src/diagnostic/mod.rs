@@ -5,10 +5,12 @@
 //! `miette` needs ([`Diagnostic::rendered`]); the plain form is one line each, and [`Record`] is the JSON form.
 
 mod nearest;
+mod render;
 mod report;
 mod source;
 
 pub use nearest::{nearest, one_of};
-pub use report::{Diagnostic, Label, Record, Rendered, Report, Severity};
+pub use render::Rendered;
+pub use report::{Diagnostic, Label, Record, Report, Severity};
 pub use source::{Location, Source};
 pub(crate) use source::{fold, shown_name};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use miette::LabeledSpan;
 use serde::Serialize;
 
 use super::Location;
+use super::render::Elsewhere;
 
 /// How bad a diagnostic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -39,7 +39,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// What to do, if that is known.
     pub help: Option<String>,
-    elsewhere: Vec<Elsewhere>,
+    pub(super) elsewhere: Vec<Elsewhere>,
 }
 
 impl Diagnostic {
@@ -150,127 +150,6 @@ impl fmt::Display for Diagnostic {
             Severity::Warning => "warning",
         };
         write!(f, "{severity}[{}]: {}", self.code, self.message)
-    }
-}
-
-/// A diagnostic seen as a `miette::Diagnostic`, whose message is shown without the place.
-#[derive(Debug)]
-pub struct Rendered<'a>(&'a Diagnostic);
-
-impl Diagnostic {
-    /// The view that miette's handlers render with source lines and carets.
-    pub fn rendered(&self) -> Rendered<'_> {
-        Rendered(self)
-    }
-}
-
-impl fmt::Display for Rendered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Rendered<'_> {}
-
-impl miette::Diagnostic for Rendered<'_> {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        miette::Diagnostic::code(self.0)
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        miette::Diagnostic::severity(self.0)
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        miette::Diagnostic::help(self.0)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        miette::Diagnostic::source_code(self.0)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        miette::Diagnostic::labels(self.0)
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        miette::Diagnostic::related(self.0)
-    }
-}
-
-impl std::error::Error for Diagnostic {}
-
-fn labelled(label: &Label) -> LabeledSpan {
-    let span = label.at.span();
-    let text = (!label.text.is_empty()).then(|| label.text.clone());
-    LabeledSpan::new(text, span.start, span.len())
-}
-
-fn code_of(label: &Label) -> Option<&dyn miette::SourceCode> {
-    let source = label.at.source();
-    (!source.text().is_empty()).then(|| source.as_ref() as &dyn miette::SourceCode)
-}
-
-impl miette::Diagnostic for Diagnostic {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.code))
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(match self.severity {
-            Severity::Error => miette::Severity::Error,
-            Severity::Warning => miette::Severity::Warning,
-        })
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.labels.first().and_then(code_of)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let first = self.labels.first()?;
-        code_of(first)?;
-        let here = self.labels.iter().filter(|label| label.at.source().path() == first.at.source().path());
-        Some(Box::new(here.map(labelled)))
-    }
-
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn miette::Diagnostic> + 'a>> {
-        if self.elsewhere.is_empty() {
-            return None;
-        }
-        Some(Box::new(self.elsewhere.iter().map(|other| other as &dyn miette::Diagnostic)))
-    }
-}
-
-// One miette diagnostic holds one source; a label in another file becomes a related one.
-#[derive(Clone, Debug)]
-struct Elsewhere(Label);
-
-impl fmt::Display for Elsewhere {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.text.is_empty() { "see also" } else { &self.0.text })
-    }
-}
-
-impl std::error::Error for Elsewhere {}
-
-impl miette::Diagnostic for Elsewhere {
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(miette::Severity::Advice)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        code_of(&self.0)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        code_of(&self.0)?;
-        let span = self.0.at.span();
-        Some(Box::new(std::iter::once(LabeledSpan::new(None, span.start, span.len()))))
     }
 }
 

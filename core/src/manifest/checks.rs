@@ -108,7 +108,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
         match id.filter(|id| id.is_scalar()) {
             Some(id) => {
                 if let Some(first) = ids.insert(id.text(), &id.at) {
-                    let message = format!("the agent id `{}` is given twice", id.text());
+                    let message = format!("the agent id `{}` is given twice", id.shown());
                     report.push(
                         Diagnostic::error("mas::manifest::duplicate_agent", &id.at, message)
                             .says("again here")
@@ -140,7 +140,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
             names.sort_unstable();
             format!("agents here: {}", crate::diagnostic::one_of(names))
         });
-        Diagnostic::error(code, &node.at, format!("{what} `{id}`, which is no agent of this MAS"))
+        Diagnostic::error(code, &node.at, format!("{what} `{}`, which is no agent of this MAS", node.shown()))
             .says("not in the agency")
             .help(help)
     };
@@ -167,7 +167,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
             row.get("delegates_to").map_or(&[][..], Node::items).iter().filter(|target| target.is_scalar())
         {
             if !ids.contains_key(target.text()) {
-                let what = format!("agent `{}` delegates to", id.text());
+                let what = format!("agent `{}` delegates to", id.shown());
                 report.push(unknown(target, &what, "mas::route::unknown_target"));
             }
         }
@@ -187,7 +187,7 @@ fn check_repeats(list: Option<&Node>, key: &str, what: &str, report: &mut Report
     for item in list.map_or(&[][..], Node::items) {
         let Some(name) = item.get(key).filter(|name| name.is_scalar()) else { continue };
         if let Some(first) = seen.insert(name.text(), &name.at) {
-            let message = format!("the {what} `{}` is given twice", name.text());
+            let message = format!("the {what} `{}` is given twice", name.shown());
             report.push(
                 Diagnostic::error("mas::manifest::duplicate", &name.at, message)
                     .says("again here")

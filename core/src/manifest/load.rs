@@ -1,21 +1,22 @@
 //! Loading what is to be run.
 
+mod infra;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::checks;
 use super::document::Document;
 use super::environment::Environment;
 use super::files::{Files, missing_variable, read_bytes};
-use super::follow::{INFRA_KINDS, drop_row_id};
+use super::follow::drop_row_id;
 use super::kind::Kind;
 use super::located::Located;
 use super::options::{Options, Purpose};
 use super::read;
 use super::skills;
 use super::typed::{
-    AgentDocument, FlavourDocument, Implementation, InfraDocument, LlmDocument, LoadedAgent, LoadedTool,
-    MiddlewareDocument, TeamDocument, ToolDocument, ToolSource,
+    AgentDocument, FlavourDocument, Implementation, InfraDocument, LoadedAgent, LoadedTool, TeamDocument,
+    ToolDocument, ToolSource,
 };
 use super::yaml::{Node, decode_text};
 use crate::diagnostic::{Diagnostic, Location, Report, Severity, fold, nearest, one_of};
@@ -217,7 +218,7 @@ impl<'a> Loader<'a> {
             if let Some(first) = seen.insert(agent.id.value.as_str(), &agent.id.at)
                 && *first != agent.id.at
             {
-                let message = format!("the agent id `{}` is given twice", agent.id.value);
+                let message = format!("the agent id `{}` is given twice", agent.id.shown());
                 self.report.push(
                     Diagnostic::error("mas::manifest::duplicate_agent", &agent.id.at, message)
                         .says("again here")
@@ -342,100 +343,6 @@ impl<'a> Loader<'a> {
         let broken =
             document.get("spec.impl").and_then(|node| self.files.missing_module(node, document.dir()));
         Some(ToolSource::Document(Box::new(ToolDocument::of(document, broken))))
-    }
-
-    fn infra_of(&mut self, document: &Document, infra: &mut Vec<InfraDocument>) {
-        let dir = document.dir().to_path_buf();
-        for list in ["spec.infra_refs", "spec.infra_interceptors"] {
-            for reference in read::texts(document.get(list)) {
-                self.infra(&reference, &dir, &reference.at, infra);
-            }
-        }
-    }
-
-    fn infra(
-        &mut self,
-        reference: &Located<String>,
-        dir: &Path,
-        asked_at: &Location,
-        infra: &mut Vec<InfraDocument>,
-    ) {
-        for document in self.open(reference, dir, INFRA_KINDS, "the infra") {
-            match document.kind {
-                Kind::LlmProxy | Kind::LlmLocal => {
-                    infra.push(InfraDocument::Llm(Box::new(LlmDocument::of(document))));
-                }
-                Kind::Application => infra.push(InfraDocument::endpoints(&document)),
-                Kind::ToolProvider => infra.push(self.tools_of(&document)),
-                Kind::InfraMiddleware => {
-                    let middleware =
-                        read::filled(document.get("spec.middleware")).unwrap_or_else(|| document.name());
-                    infra.push(InfraDocument::Middleware(MiddlewareDocument {
-                        middleware,
-                        asked_at: asked_at.clone(),
-                    }));
-                }
-                Kind::InfraBundle => self.bundle(&document, reference, asked_at, infra),
-                _ => {}
-            }
-        }
-    }
-
-    fn bundle(
-        &mut self,
-        document: &Document,
-        reference: &Located<String>,
-        asked_at: &Location,
-        infra: &mut Vec<InfraDocument>,
-    ) {
-        if self.open_bundles.contains(&document.path) {
-            let message = "the bundle refers back to a file that refers to it";
-            let diagnostic = Diagnostic::error("mas::ref::cycle", &reference.at, message);
-            self.report.push(diagnostic.help("take one of the references out"));
-            return;
-        }
-        self.need_variables(document);
-        self.open_bundles.push(document.path.clone());
-        let dir = document.dir().to_path_buf();
-        // Problems of a bundled document are shown where a person asked for it.
-        let bundled = document.path.to_string_lossy().starts_with("standard:");
-        let asked = |at: &Location| if bundled { asked_at.clone() } else { at.clone() };
-        let mut references: Vec<Located<String>> = read::texts(document.get("spec.includes"));
-        let mut stages: Vec<&Node> =
-            document.get("spec.interceptors").map_or(&[][..], Node::items).iter().collect();
-        for entry in document.get("spec.entries").map_or(&[][..], Node::items) {
-            references.extend(read::filled(entry.get("ref")));
-            stages.extend(entry.get("pipeline").map_or(&[][..], Node::items));
-        }
-        for stage in stages {
-            if let Some(middleware) = read::filled(stage.get("middleware")) {
-                let asked_at = asked(&middleware.at);
-                infra.push(InfraDocument::Middleware(MiddlewareDocument { middleware, asked_at }));
-            } else {
-                let stage = if stage.is_scalar() {
-                    read::filled(Some(stage))
-                } else {
-                    read::filled(stage.get("ref"))
-                };
-                references.extend(stage);
-            }
-        }
-        for reference in references {
-            let at = asked(&reference.at);
-            self.infra(&reference, &dir, &at, infra);
-        }
-        self.open_bundles.pop();
-    }
-
-    fn tools_of(&mut self, document: &Document) -> InfraDocument {
-        let dir: Arc<Path> = Arc::from(document.dir());
-        let entries = document.get("spec.tools").and_then(Node::map).into_iter().flat_map(|map| map.iter());
-        let tools = entries.map(|entry| {
-            let name = Located::new(entry.key.to_string(), entry.key_at.clone());
-            let broken = self.files.missing_module(&entry.value, &dir);
-            (name, Implementation::of(&entry.value, dir.to_path_buf(), broken))
-        });
-        InfraDocument::Tools(tools.collect())
     }
 }
 

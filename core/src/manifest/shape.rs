@@ -3,8 +3,14 @@
 //! A shape is checked against the whole tree at once, so that every problem of a file shows in one run; after that,
 //! reading the tree into types cannot fail, it only skips what was already reported.
 
+mod search;
+mod values;
+
+use search::{distance, places_of};
+pub(crate) use values::{read_flag, read_int, read_number};
+
 use crate::diagnostic::{Diagnostic, Report, Severity, nearest, one_of};
-use crate::manifest::yaml::{Entry, Map, Node, Style, Value, parse_float, parse_int};
+use crate::manifest::yaml::{Entry, Map, Node, Style, Value};
 
 /// What a value may be.
 #[derive(Debug)]
@@ -391,79 +397,4 @@ fn fits_outside(node: &Node, shape: &Shape) -> bool {
         Shape::Number(..) => read_number(node).is_some(),
         _ => node.is_scalar() && !node.is_null(),
     }
-}
-
-/// A boolean; from the environment, the words `true` and `false` (and `1`, `0`) count.
-pub(crate) fn read_flag(node: &Node) -> Option<bool> {
-    match (&node.value, node.style) {
-        (Value::Bool(flag), _) => Some(*flag),
-        (Value::Str, Style::Env | Style::EnvDefault) => match node.text() {
-            "true" | "1" => Some(true),
-            "false" | "0" => Some(false),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// A whole number; digits in quotes or from the environment count, as `port: "8080"` says nothing else.
-pub(crate) fn read_int(node: &Node) -> Option<i64> {
-    match node.value {
-        Value::Int(number) => Some(number),
-        Value::Str => parse_int(node.text()),
-        _ => None,
-    }
-}
-
-/// A number; one in quotes or from the environment counts.
-pub(crate) fn read_number(node: &Node) -> Option<f64> {
-    match node.value {
-        #[expect(clippy::cast_precision_loss, reason = "settings are small numbers")]
-        Value::Int(number) => Some(number as f64),
-        Value::Float(number) => Some(number),
-        Value::Str => parse_float(node.text()),
-        _ => None,
-    }
-}
-
-const SEARCH_DEPTH: usize = 8;
-
-fn places_of(shape: &Shape, key: &str, path: &mut String, depth: usize, places: &mut Vec<String>) {
-    if depth > SEARCH_DEPTH {
-        return;
-    }
-    match shape {
-        Shape::List(item) | Shape::Filled(item) => {
-            within(path, "[]", |path| places_of(item, key, path, depth + 1, places));
-        }
-        Shape::MapOf(value) => within(path, ".<name>", |path| places_of(value, key, path, depth + 1, places)),
-        Shape::Maybe(inner) => places_of(inner, key, path, depth, places),
-        Shape::Either(options) => {
-            options.iter().for_each(|option| places_of(option, key, path, depth, places));
-        }
-        Shape::Record(fields) => {
-            for field in fields.fields {
-                if field.name == key && !places.contains(path) {
-                    places.push(path.clone());
-                }
-                let step = if path.is_empty() { field.name.to_owned() } else { format!(".{}", field.name) };
-                within(path, &step, |path| places_of(&field.shape, key, path, depth + 1, places));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn within(path: &mut String, step: &str, body: impl FnOnce(&mut String)) {
-    let length = path.len();
-    path.push_str(step);
-    body(path);
-    path.truncate(length);
-}
-
-// Nearest first: fewest steps from one place to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<&str>, Vec<&str>) = (a.split('.').collect(), b.split('.').collect());
-    let shared = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    a.len() + b.len() - 2 * shared
 }

@@ -91,6 +91,11 @@ impl Node {
         self.text.clone().unwrap_or_else(|| Arc::from(""))
     }
 
+    /// The text for a message: a stand-in when it came from the environment.
+    pub fn shown(&self) -> &str {
+        if self.is_secret() { "<from the environment>" } else { self.text() }
+    }
+
     pub(crate) fn set_text(&mut self, text: Arc<str>, style: Style) {
         self.value = Value::Str;
         self.text = Some(text);
