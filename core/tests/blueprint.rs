@@ -1,5 +1,16 @@
 //! From files to blueprints.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::format_push_string,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
+)]
+
 use std::path::{Path, PathBuf};
 
 use mas_core::blueprint::{Blueprint, ResolveInput, ResolveOptions, Resolved, resolve};
@@ -42,7 +53,7 @@ impl Desk {
             flag_infra: &infra,
             defaults: &Defaults::default(),
             environment: &environment,
-            options: &ResolveOptions { base: options.base.clone(), ..ResolveOptions::default() },
+            options: &ResolveOptions { base: options.base, ..ResolveOptions::default() },
         })
     }
 

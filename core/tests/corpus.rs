@@ -1,5 +1,16 @@
 //! The users' own files: each is accepted or refused as it was by the program they were written for.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::format_push_string,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
+)]
+
 use std::path::{Path, PathBuf};
 
 use mas_core::manifest::{Environment, Options, validate};

@@ -1,5 +1,16 @@
 //! What people write, and what they are told about it.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::format_push_string,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
+)]
+
 use std::path::{Path, PathBuf};
 
 use mas_core::diagnostic::Report;
