@@ -86,6 +86,7 @@ async fn conclude(
     let (status, result, question) = match result {
         Ok(Ending::Reply(mut reply)) => {
             reply.usage = usage;
+            sign(cx, &mut reply);
             answer_joins(journal, &reply);
             let status = match reply.end {
                 End::Done => TurnStatus::Completed,
@@ -123,6 +124,15 @@ async fn conclude(
     }
     cx.emit(EventKind::TurnEnded { status, error, usage: journal.usage });
     result
+}
+
+/// A question that names no agent is this agent's.
+fn sign(cx: &CallContext, reply: &mut Reply) {
+    if let End::Interrupted(question) = &mut reply.end
+        && question.agent.is_empty()
+    {
+        question.agent = cx.scope().agent.clone();
+    }
 }
 
 /// The answer joins the turn unless the model's last message is it already.

@@ -24,7 +24,10 @@ fn parent() -> FnModel {
 
 fn asks() -> serde_json::Value {
     json!({
-        "rules": [{"prompt": "window", "response": {"text": "booked a window seat"}}],
+        "rules": [
+            {"prompt": "window", "response": {"text": "booked a window seat"}},
+            {"prompt": "middle", "response": {"text": "there is no middle: window or aisle?", "task_state": "input_required"}},
+        ],
         "default": {"text": "window or aisle?", "task_state": "input_required"},
     })
 }
@@ -55,7 +58,7 @@ async fn a_childs_question_reaches_the_root_and_the_answer_resumes_it() {
 
     // A wrong answer is asked again; nothing else runs twice.
     let again = ask(&team, say_in("s", "middle")).await.0.expect("it still waits");
-    assert_eq!(&*question(&again).question, "window or aisle?");
+    assert_eq!(&*question(&again).question, "there is no middle: window or aisle?");
     let (reply, _) = ask(&team, say_in("s", "window")).await;
     assert_eq!(&*reply.expect("it answers").text(), "booked a window seat + looked");
     assert_eq!((model.calls(), sibling.calls()), (2, 1));

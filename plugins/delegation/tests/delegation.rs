@@ -195,7 +195,9 @@ fn a_failed_end_is_an_error(#[case] state: TaskState, #[case] reason: &str, #[ca
      it may work later"
 )]
 #[case(
-    Error::new(ErrorKind::Unavailable, "cannot connect").caused_by("connection refused"),
+    Error::new(ErrorKind::Unavailable, "cannot connect")
+        .caused_by("connection refused")
+        .with_retry(Retry::Never),
     "delegation to `fares` failed (unavailable): cannot connect: connection refused; do not repeat the same call"
 )]
 #[case(
