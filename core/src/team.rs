@@ -159,11 +159,17 @@ impl Team {
         self.sessions.all().len()
     }
 
-    /// Stops every turn with [`CancelReason::Shutdown`].
-    pub fn shut_down(&self) {
+    /// Stops every turn that runs or waits.
+    pub fn stop(&self, reason: CancelReason) {
         for session in self.sessions.all() {
-            session.cancel_all(CancelReason::Shutdown);
+            session.cancel_all(reason);
         }
+    }
+
+    /// Who receives events.
+    #[must_use]
+    pub fn observers(&self) -> &[Arc<dyn ObservabilityContract>] {
+        &self.observers
     }
 
     fn agents(&self) -> Result<&Agents> {

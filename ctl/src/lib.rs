@@ -1,10 +1,50 @@
 //! The program `mas-ctl`: validate, plan and run teams of agents declared in YAML.
 //!
 //! ```text
-//! main ─ cli ─ commands ─┬─ validate, plan, registry, config    print and end
-//!                        └─ run-mas, chat ─ conversation ─ team  turns, streamed
+//! main ─ cli ─ commands ─┬─ validate, plan, registry, config          print and end
+//!                        └─ run-mas, chat ─ setup ─ conversation      turns, streamed
 //! ```
 //!
 //! stdout is the conversation, the listing or one JSON document; everything else goes to stderr.
 
 mod built_ins;
+mod cli;
+mod commands;
+mod console;
+mod conversation;
+mod exit;
+mod prompts;
+mod report;
+mod screen;
+mod setup;
+mod surroundings;
+mod trace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{cli::Cli, exit::Exit};
+
+/// Runs the program on the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, not mistakes. A closed pipe leaves nobody to tell.
+            let _ = error.print();
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    console::log_to_stderr(cli.verbose);
+    commands::run(cli).into()
+}
+
+/// The registry of everything that is linked in.
+///
+/// # Errors
+/// Names that are claimed twice.
+pub fn linked_registry() -> Result<mas_core::registry::Registry, Vec<mas_core::registry::RegistryError>> {
+    mas_core::registry::Registry::linked()
+}

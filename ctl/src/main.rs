@@ -1,2 +1,7 @@
 //! `mas-ctl`: validate, plan and run teams of agents declared in YAML.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mas_ctl::main()
+}

@@ -1,0 +1,180 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Validate, plan and run teams of agents declared in YAML.
+#[derive(Debug, Parser)]
+#[command(name = "mas-ctl", version, arg_required_else_help = true, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// Log more to stderr: -v information, -vv debugging, -vvv everything.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a team: prompts go to its entry agent, which delegates to the others.
+    RunMas(RunArgs),
+    /// Talk to one agent.
+    Chat(RunArgs),
+    /// Check manifests: files, or directories with every manifest below them.
+    Validate(ValidateArgs),
+    /// Show how a team is wired: its agents, routes and listeners, and why.
+    Plan(PlanArgs),
+    /// Show what can be selected by name.
+    Registry {
+        #[command(subcommand)]
+        command: RegistryCommand,
+    },
+    /// Show the merged configuration and which layer set a value.
+    Config {
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
+}
+
+/// What every command that reads manifests takes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SetupArgs {
+    /// Add infra, by file or as standard:NAME; later ones win.
+    #[arg(long = "infra-ref", value_name = "REF")]
+    pub(crate) infra_refs: Vec<String>,
+    /// Choose a flavour: local, local-benchmark, mock, or a file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) flavour: Option<String>,
+}
+
+/// Arguments of `run-mas` and `chat`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The manifest of the team or agent.
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: PathBuf,
+    /// The first prompt.
+    #[arg(short, long, value_name = "TEXT")]
+    pub(crate) prompt: Option<String>,
+    /// A prompt; repeat it for one turn each, in the same session.
+    #[arg(short, long = "query", value_name = "TEXT")]
+    pub(crate) queries: Vec<String>,
+    /// End after the first turn.
+    #[arg(long)]
+    pub(crate) single_turn: bool,
+    /// Keep the conversation under this id, and continue it if it is there.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Print one JSON document instead of the conversation.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show each step on stderr.
+    #[arg(long)]
+    pub(crate) trace: bool,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+}
+
+/// Where events go.
+#[derive(Debug, Args)]
+pub(crate) struct EventArgs {
+    /// Write the event log, whatever the manifest says.
+    #[arg(long = "events", overrides_with = "no_events")]
+    pub(crate) events: bool,
+    /// Write no event log, whatever the manifest says.
+    #[arg(long, overrides_with = "events")]
+    pub(crate) no_events: bool,
+    /// Write the event log to this file.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["no_events", "events_stderr"])]
+    pub(crate) events_file: Option<PathBuf>,
+    /// Write the event log to stderr.
+    #[arg(long, conflicts_with = "no_events")]
+    pub(crate) events_stderr: bool,
+    /// The format of the event log.
+    #[arg(long, value_name = "FORMAT", default_value = "native")]
+    pub(crate) events_format: EventsFormat,
+}
+
+/// Formats of the event log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EventsFormat {
+    /// JSON Lines, one object per event.
+    Native,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+pub(crate) struct ValidateArgs {
+    /// Manifests, and directories of manifests.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Do not check references to other files.
+    #[arg(long)]
+    pub(crate) no_resolve_refs: bool,
+    /// Take unknown keys as warnings.
+    #[arg(long)]
+    pub(crate) lenient: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// The manifest of the team or agent.
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: PathBuf,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+}
+
+/// What to show of the registry.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RegistryCommand {
+    /// List everything, or one category.
+    List {
+        /// Only this category, such as `agent_comm`.
+        #[arg(short = 'c', long, value_name = "CATEGORY")]
+        category: Option<String>,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what begins with this, with parameters and an example.
+    Query {
+        /// The beginning of a name.
+        prefix: String,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What to show of the configuration.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every value and where it comes from.
+    Show {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one value and where it comes from.
+    Explain {
+        /// The key, such as `defaults.model`.
+        key: String,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+}

@@ -1,0 +1,60 @@
+//! The commands.
+
+mod config;
+mod plan;
+mod registry;
+mod validate;
+
+use mas_core::{registry::Registry, wiring::Hosting};
+
+use crate::{
+    cli::{Cli, Command},
+    console,
+    conversation::{Style, converse},
+    exit::Exit,
+};
+
+/// Runs the command that was given.
+pub(crate) fn run(cli: Cli) -> Exit {
+    match cli.command {
+        Command::Validate(args) => validate::run(&args),
+        Command::Config { command } => config::run(&command),
+        Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
+        Command::Plan(args) => with_registry(|registry| plan::run(&args, registry)),
+        Command::RunMas(args) => {
+            let style = Style { hosting: Hosting::Everything, speaker: None };
+            with_registry(|registry| block_on(converse(&args, style, registry)))
+        }
+        Command::Chat(args) => {
+            let style = Style { hosting: Hosting::Conversation, speaker: Some("Agent") };
+            with_registry(|registry| block_on(converse(&args, style, registry)))
+        }
+    }
+}
+
+/// Runs with everything that is linked in.
+fn with_registry(run: impl FnOnce(&Registry) -> Exit) -> Exit {
+    match crate::linked_registry() {
+        Ok(registry) => run(&registry),
+        Err(errors) => {
+            for error in errors {
+                console::err(&format!("error[{}]: {error}\n", error.code()));
+            }
+            Exit::Failed
+        }
+    }
+}
+
+fn block_on(work: impl Future<Output = Exit>) -> Exit {
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            console::err(&format!("error: no runtime can be started: {error}\n"));
+            return Exit::Failed;
+        }
+    };
+    let exit = runtime.block_on(work);
+    // A read of stdin that nobody waits for any more must not hold the program.
+    runtime.shutdown_background();
+    exit
+}

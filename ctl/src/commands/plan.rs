@@ -1,0 +1,143 @@
+//! `plan`: how a team is wired, and why.
+
+use std::fmt::Write;
+
+use mas_core::{
+    blueprint::Resolved,
+    registry::Registry,
+    wiring::{Hosting, Wiring, wire},
+};
+use serde_json::{Value, json};
+
+use crate::{cli::PlanArgs, console, exit::Exit, setup, surroundings::Surroundings};
+
+/// Shows the plan of `run-mas`.
+pub(crate) fn run(args: &PlanArgs, registry: &Registry) -> Exit {
+    let around = Surroundings::take();
+    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.setup, &around) {
+        Ok(resolved) => resolved,
+        Err(report) => {
+            console::err_report(&report);
+            return Exit::Invalid;
+        }
+    };
+    console::err_report(&warnings);
+    let wiring = match wire(&blueprint, registry, &around.environment, Hosting::Everything) {
+        Ok(wiring) => wiring,
+        Err(report) => {
+            console::err_report(&report);
+            return Exit::Invalid;
+        }
+    };
+    if args.json {
+        console::out_json(&to_json(&wiring));
+    } else {
+        console::out(&to_text(&wiring));
+    }
+    Exit::Done
+}
+
+fn to_json(wiring: &Wiring<'_>) -> Value {
+    let blueprint = wiring.blueprint;
+    let agents = blueprint.agents.iter().map(|agent| {
+        json!({
+            "id": agent.id.value,
+            "name": agent.name.shown(),
+            "runs": if agent.external { "elsewhere" } else { "here" },
+            "entry": agent.id.value == blueprint.entry.value,
+            "model": if agent.external { Value::Null } else { agent.model.id.shown().into() },
+            "pattern": if agent.external { Value::Null } else { agent.pattern.name.shown().into() },
+            "tools": agent.tools.iter().map(|tool| tool.name.shown()).collect::<Vec<_>>(),
+        })
+    });
+    let routes = wiring.routes.iter().map(|route| {
+        json!({
+            "from": route.from,
+            "to": route.to.value,
+            "over": route.comm,
+            "url": route.endpoint.and_then(|endpoint| endpoint.url.as_ref()).map(|url| url.shown()),
+            "chosen_by": route.source.as_str(),
+            "why": route.why.to_string(),
+        })
+    });
+    let exposures = wiring.exposures.iter().map(|exposure| {
+        json!({
+            "agent": exposure.endpoint.agent.value,
+            "protocol": exposure.endpoint.protocol.shown(),
+            "usage": exposure.endpoint.usage.value.word(),
+            "url": exposure.endpoint.url.as_ref().map(|url| url.shown()),
+            "entry": exposure.entry,
+        })
+    });
+    json!({
+        "team": blueprint.name.shown(),
+        "entry": blueprint.entry.value,
+        "provider": blueprint.llm.provider.shown(),
+        "blueprint": blueprint.hash,
+        "agents": agents.collect::<Vec<_>>(),
+        "routes": routes.collect::<Vec<_>>(),
+        "exposures": exposures.collect::<Vec<_>>(),
+    })
+}
+
+fn to_text(wiring: &Wiring<'_>) -> String {
+    let blueprint = wiring.blueprint;
+    let mut text = String::new();
+    let hash = blueprint.hash.get(..12).unwrap_or(&blueprint.hash);
+    let _ = writeln!(
+        text,
+        "{} (entry {}, models by {}, blueprint {hash})",
+        blueprint.name.shown(),
+        blueprint.entry.value,
+        blueprint.llm.provider.shown()
+    );
+    let agents = blueprint.agents.iter().map(|agent| {
+        let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name.shown()).collect();
+        let runs = if agent.external { "elsewhere" } else { "here" };
+        let (pattern, model) =
+            if agent.external { ("-", "-") } else { (agent.pattern.name.shown(), agent.model.id.shown()) };
+        let tools = if tools.is_empty() { "-".to_owned() } else { tools.join(", ") };
+        vec![agent.id.value.clone(), runs.to_owned(), pattern.to_owned(), model.to_owned(), tools]
+    });
+    table(&mut text, &["AGENT", "RUNS", "PATTERN", "MODEL", "TOOLS"], agents.collect());
+    let routes = wiring.routes.iter().map(|route| {
+        let url = route.endpoint.and_then(|endpoint| endpoint.url.as_ref());
+        let over = url.map_or_else(|| route.comm.clone(), |url| format!("{} {}", route.comm, url.shown()));
+        vec![route.from.to_owned(), route.to.value.clone(), over, format!("{}; {}", route.why, route.source)]
+    });
+    table(&mut text, &["FROM", "TO", "OVER", "WHY"], routes.collect());
+    let exposures = wiring.exposures.iter().map(|exposure| {
+        let endpoint = exposure.endpoint;
+        let url = endpoint.url.as_ref().map_or("-", |url| url.shown());
+        vec![
+            endpoint.agent.value.clone(),
+            endpoint.protocol.shown().to_owned(),
+            url.to_owned(),
+            endpoint.usage.value.word().to_owned(),
+        ]
+    });
+    table(&mut text, &["LISTENS FOR", "PROTOCOL", "URL", "USAGE"], exposures.collect());
+    text
+}
+
+/// Appends a table with a blank line before it; nothing for no rows.
+pub(super) fn table(text: &mut String, head: &[&str], rows: Vec<Vec<String>>) {
+    if rows.is_empty() {
+        return;
+    }
+    let head: Vec<String> = head.iter().map(|cell| (*cell).to_owned()).collect();
+    let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |at: usize| {
+        rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    text.push('\n');
+    for row in &rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(line, "{cell:<width$}  ");
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}

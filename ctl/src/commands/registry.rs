@@ -1,0 +1,75 @@
+//! `registry list` and `registry query`.
+
+use std::fmt::Write;
+
+use mas_core::registry::{Registry, Row};
+
+use super::plan::table;
+use crate::{cli::RegistryCommand, console, exit::Exit};
+
+/// Shows what can be selected by name.
+pub(crate) fn run(command: &RegistryCommand, registry: &Registry) -> Exit {
+    match command {
+        RegistryCommand::List { category, json } => {
+            let only = match category.as_deref().map(Registry::category).transpose() {
+                Ok(only) => only,
+                Err(error) => {
+                    let help = error.help().map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+                    console::err(&format!("error[{}]: {error}{help}\n", error.code()));
+                    return Exit::Usage;
+                }
+            };
+            let rows = registry.list(only);
+            if *json {
+                console::out_json(&rows);
+            } else {
+                console::out(list(&rows).trim_start());
+            }
+            Exit::Done
+        }
+        RegistryCommand::Query { prefix, json } => {
+            let rows = registry.query(prefix);
+            if *json {
+                console::out_json(&rows);
+            } else if rows.is_empty() {
+                console::err(&format!("nothing begins with `{prefix}`\n"));
+            } else {
+                console::out(&rows.iter().map(details).collect::<Vec<_>>().join("\n"));
+            }
+            if rows.is_empty() { Exit::Failed } else { Exit::Done }
+        }
+    }
+}
+
+fn list(rows: &[Row]) -> String {
+    let mut text = String::new();
+    let cells = rows.iter().map(|row| {
+        let name = if row.default { format!("{} (default)", row.name) } else { row.name.to_string() };
+        let aliases = if row.aliases.is_empty() { "-".to_owned() } else { row.aliases.join(", ") };
+        vec![row.category.to_string(), name, aliases, row.summary.to_string()]
+    });
+    table(&mut text, &["CATEGORY", "NAME", "ALIASES", "SUMMARY"], cells.collect());
+    text
+}
+
+fn details(row: &Row) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{} {} {} (from {})", row.category, row.name, row.version, row.origin);
+    let _ = writeln!(text, "  {}", row.summary);
+    if !row.aliases.is_empty() {
+        let _ = writeln!(text, "  aliases: {}", row.aliases.join(", "));
+    }
+    let parameters = row.parameters.get("properties").and_then(serde_json::Value::as_object);
+    for (name, schema) in parameters.into_iter().flatten() {
+        let about = schema.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
+        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(text, "  {name}: {about}");
+    }
+    if !row.example.is_empty() {
+        let _ = writeln!(text, "  example:");
+        for line in row.example.lines() {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    text
+}

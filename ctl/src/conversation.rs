@@ -1,0 +1,248 @@
+//! Turns, one after the other, until the prompts end.
+
+use std::{io::IsTerminal, path::Path, sync::Arc, time::Duration};
+
+use mas_contracts::{BuildContext, CancelReason, EventSink, Ids, ObservabilityContract, Part, TurnRequest};
+use mas_core::{
+    blueprint::{Blueprint, Resolved},
+    clock::{RandomIds, TokioClock},
+    diagnostic::Report,
+    manifest::Selection,
+    registry::Registry,
+    team::Team,
+    wiring::{Connection, Hosting, connect, wire},
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    cli::{EventArgs, EventsFormat, RunArgs},
+    console,
+    exit::Exit,
+    prompts::Prompts,
+    report::{Delegations, RunReport, Several, TurnReport},
+    screen::Screen,
+    setup,
+    surroundings::Surroundings,
+    trace::{Depth, Trace},
+};
+
+/// How long a stopped turn may take to end before the program ends without it.
+const STOP_GRACE: Duration = Duration::from_millis(180);
+
+/// What differs between `run-mas` and `chat`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    /// What this process hosts.
+    pub(crate) hosting: Hosting<'static>,
+    /// The name before each answer; the entry agent's id if absent.
+    pub(crate) speaker: Option<&'static str>,
+}
+
+/// Runs the conversation that the arguments describe.
+pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) -> Exit {
+    let around = Surroundings::take();
+    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.setup, &around) {
+        Ok(resolved) => resolved,
+        Err(report) => return invalid(&report),
+    };
+    console::err_report(&warnings);
+    choose_events(&mut blueprint, &args.events);
+    let (observers, store) = match extras(args, registry, &around) {
+        Ok(extras) => extras,
+        Err(message) => {
+            console::err(&format!("error: {message}\n"));
+            return Exit::Failed;
+        }
+    };
+    let wiring = match wire(&blueprint, registry, &around.environment, style.hosting) {
+        Ok(wiring) => wiring,
+        Err(report) => return invalid(&report),
+    };
+    let connection = Connection {
+        registry,
+        env: around.env.clone(),
+        clock: Arc::new(TokioClock),
+        ids: Arc::new(RandomIds),
+        store,
+        observers: observers.clone(),
+        base: &around.cwd,
+    };
+    let team = match connect(&wiring, connection).await {
+        Ok(team) => team,
+        Err(report) => return invalid(&report),
+    };
+    let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
+    let exit = turns(args, &team, speaker).await;
+    for observer in team.observers() {
+        if let Err(error) = observer.flush().await {
+            console::err(&format!("warning: the event log is not complete: {error:#}\n"));
+        }
+    }
+    exit
+}
+
+async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
+    let session = args.session.clone().unwrap_or_else(|| RandomIds.next_id().to_string());
+    let screen = (!args.json).then(|| Arc::new(Screen::new(speaker)));
+    let delegations = Arc::new(Delegations::default());
+    let mut sinks: Vec<Arc<dyn EventSink>> = vec![delegations.clone()];
+    if args.trace {
+        sinks.push(Arc::new(Trace(Depth::Full)));
+    } else if std::io::stderr().is_terminal() {
+        sinks.push(Arc::new(Trace(Depth::Progress)));
+    }
+    sinks.extend(screen.clone().map(|screen| screen as Arc<dyn EventSink>));
+    let tap: Arc<dyn EventSink> = Arc::new(Several(sinks));
+
+    let mut prompts = Prompts::new(args);
+    let mut reports = Vec::new();
+    let mut stop = Stop::new();
+    let mut interrupted = false;
+    loop {
+        let prompt = tokio::select! {
+            biased;
+            () = stop.requested() => {
+                interrupted = true;
+                break;
+            }
+            prompt = prompts.next() => prompt,
+        };
+        let prompt = match prompt {
+            Ok(Some(prompt)) => prompt,
+            Ok(None) => break,
+            Err(error) => {
+                console::err(&format!("error: stdin cannot be read: {error}\n"));
+                break;
+            }
+        };
+        if let Some(screen) = &screen {
+            screen.prompt(&prompt);
+        }
+        let id = RandomIds.next_id();
+        let request = TurnRequest {
+            session: Some(session.as_str().into()),
+            turn: Some(id.clone()),
+            parts: vec![Part::text(prompt.as_str())],
+            ..TurnRequest::default()
+        };
+        let turn = team.turn(request, Some(tap.clone()));
+        tokio::pin!(turn);
+        let outcome = tokio::select! {
+            biased;
+            () = stop.requested() => {
+                interrupted = true;
+                team.stop(CancelReason::Requested);
+                match tokio::time::timeout(STOP_GRACE, &mut turn).await {
+                    Ok(outcome) => outcome,
+                    Err(_) => break,
+                }
+            }
+            outcome = &mut turn => outcome,
+        };
+        let reply = outcome.and_then(|outcome| outcome.reply);
+        if let Some(screen) = &screen {
+            screen.finish(reply.as_ref().ok());
+        }
+        let report = TurnReport::new(&id, &prompt, &reply, delegations.take());
+        if let (Some(error), false) = (&report.error, args.json) {
+            console::err(&format!("error[{}]: {}\n", error.code, error.message));
+        }
+        reports.push(report);
+        if interrupted || args.single_turn {
+            break;
+        }
+    }
+    let failed = reports.iter().any(TurnReport::failed);
+    if args.json {
+        console::out_json(&RunReport::new(&session, reports));
+    }
+    match (interrupted, failed) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Failed,
+        (false, false) => Exit::Done,
+    }
+}
+
+/// Ctrl-C, or the request of a supervisor to end.
+struct Stop {
+    #[cfg(unix)]
+    terminate: Option<tokio::signal::unix::Signal>,
+}
+
+impl Stop {
+    fn new() -> Self {
+        Self {
+            #[cfg(unix)]
+            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok(),
+        }
+    }
+
+    async fn requested(&mut self) {
+        #[cfg(unix)]
+        if let Some(terminate) = &mut self.terminate {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            }
+            return;
+        }
+        // Without a handler the signal ends the process by itself.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Flags about events win over what manifests say.
+fn choose_events(blueprint: &mut Blueprint, args: &EventArgs) {
+    let EventsFormat::Native = args.events_format;
+    let is_native = |choice: &Selection| choice.name.value == "native";
+    if args.no_events || args.events_file.is_some() || args.events_stderr {
+        blueprint.observability.retain(|choice| !is_native(choice));
+    } else if args.events && !blueprint.observability.iter().any(is_native) {
+        blueprint.observability.push(Selection::named("native"));
+    }
+}
+
+type Extras = (Vec<Arc<dyn ObservabilityContract>>, Option<Arc<dyn mas_contracts::StoreContract>>);
+
+/// What flags ask for beside the manifests: an event log elsewhere, a store for a named session.
+fn extras(
+    args: &RunArgs,
+    registry: &Registry,
+    around: &Surroundings,
+) -> Result<Extras, mas_contracts::Error> {
+    let build = build_context(around, &around.cwd);
+    let path = match (&args.events.events_file, args.events.events_stderr) {
+        (Some(file), _) => Some(file.to_string_lossy().into_owned()),
+        (None, true) => Some("/dev/stderr".to_owned()),
+        (None, false) => None,
+    };
+    let observers = match path {
+        Some(path) => {
+            let params = Map::from_iter([("path".to_owned(), Value::from(path))]);
+            vec![registry.build_observability("native", &build, &Value::Object(params))?]
+        }
+        None => Vec::new(),
+    };
+    let store = match &args.session {
+        Some(_) => Some(registry.build_store("file", &build, &Value::Null)?),
+        None => None,
+    };
+    Ok((observers, store))
+}
+
+fn build_context(around: &Surroundings, base: &Path) -> BuildContext {
+    BuildContext {
+        host: std::sync::Weak::<Team>::new(),
+        env: around.env.clone(),
+        clock: Arc::new(TokioClock),
+        ids: Arc::new(RandomIds),
+        base: base.to_path_buf(),
+    }
+}
+
+fn invalid(report: &Report) -> Exit {
+    console::err_report(report);
+    Exit::Invalid
+}

@@ -1,0 +1,93 @@
+//! The conversation on stdout, streamed.
+
+use std::sync::{Mutex, PoisonError};
+
+use mas_contracts::{Audience, Event, EventKind, EventSink, Reply};
+
+use crate::console;
+
+/// Prints the answer of the root agent as it comes.
+#[derive(Debug)]
+pub(crate) struct Screen {
+    speaker: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// What was printed since the last model call began.
+    said: String,
+    /// Whether the speaker was named and the line is still open.
+    open: bool,
+}
+
+impl Screen {
+    /// A screen on which the answers are `speaker`'s.
+    pub(crate) fn new(speaker: &str) -> Self {
+        Self { speaker: speaker.to_owned(), state: Mutex::default() }
+    }
+
+    /// Prints what is said to the agent.
+    pub(crate) fn prompt(&self, text: &str) {
+        console::out(&format!("You: {text}\n"));
+        *self.lock() = State::default();
+    }
+
+    /// Prints what of the reply was not streamed, and ends the turn.
+    pub(crate) fn finish(&self, reply: Option<&Reply>) {
+        let mut state = self.lock();
+        if let Some(reply) = reply {
+            let text = reply.text();
+            let rest = match text.strip_prefix(state.said.as_str()) {
+                Some(rest) => rest,
+                None => {
+                    if state.open {
+                        console::out("\n");
+                    }
+                    &text
+                }
+            };
+            if !rest.is_empty() || !state.open {
+                self.say(&mut state, rest);
+            }
+        }
+        console::out(if state.open { "\n\n" } else { "\n" });
+        *state = State::default();
+    }
+
+    fn say(&self, state: &mut State, text: &str) {
+        if state.open {
+            console::out(text);
+        } else {
+            console::out(&format!("{}: {text}", self.speaker));
+            state.open = true;
+        }
+        state.said.push_str(text);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl EventSink for Screen {
+    fn emit(&self, event: Event) {
+        if event.scope.parent.is_some() {
+            return;
+        }
+        match &event.kind {
+            EventKind::TextDelta { audience: Audience::Answer, text } if !text.is_empty() => {
+                self.say(&mut self.lock(), text);
+            }
+            // What was said before a tool call stands on a line of its own.
+            EventKind::ModelStarted { .. } => {
+                let mut state = self.lock();
+                if state.open {
+                    console::out("\n");
+                }
+                *state = State::default();
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! From a manifest and flags to a blueprint.
+
+use std::path::Path;
+
+use mas_core::{
+    blueprint::{ResolveInput, ResolveOptions, Resolved, resolve},
+    config::Config,
+    diagnostic::Report,
+    manifest::{FlavourDocument, InfraDocument, Located, Options, load, load_flavour, load_infra},
+};
+
+use crate::{cli::SetupArgs, surroundings::Surroundings};
+
+/// Infra and flavour, as flags and configuration choose them.
+pub(crate) struct Chosen {
+    pub(crate) flavour: Option<FlavourDocument>,
+    pub(crate) workspace_infra: Vec<InfraDocument>,
+    pub(crate) flag_infra: Vec<InfraDocument>,
+    pub(crate) warnings: Report,
+}
+
+/// Reads what flags and configuration choose.
+pub(crate) fn choose(
+    args: &SetupArgs,
+    config: &Config,
+    options: &Options,
+    around: &Surroundings,
+) -> Result<Chosen, Report> {
+    let mut problems = Report::new();
+    let mut warnings = config.warnings.clone();
+    let mut keep = |read: Result<(Vec<InfraDocument>, Report), Report>| match read {
+        Ok((documents, found)) => {
+            warnings.merge(found);
+            documents
+        }
+        Err(found) => {
+            problems.merge(found);
+            Vec::new()
+        }
+    };
+    let environment = &around.environment;
+    let workspace_infra = keep(load_infra(&config.infra_refs, &config.infra_dir, options, environment));
+    let flags: Vec<Located<String>> =
+        args.infra_refs.iter().map(|reference| flag("--infra-ref", reference)).collect();
+    let flag_infra = keep(load_infra(&flags, &around.cwd, options, environment));
+    let wanted =
+        args.flavour.as_deref().map(|name| flag("--flavour", name)).or_else(|| config.flavour.clone());
+    let flavour = match wanted.map(|name| load_flavour(&name, &around.cwd, options, environment)) {
+        None => None,
+        Some(Ok((flavour, found))) => {
+            warnings.merge(found);
+            Some(flavour)
+        }
+        Some(Err(found)) => {
+            problems.merge(found);
+            None
+        }
+    };
+    if problems.has_errors() {
+        return Err(problems);
+    }
+    Ok(Chosen { flavour, workspace_infra, flag_infra, warnings })
+}
+
+/// Reads a manifest and resolves it.
+pub(crate) fn blueprint(
+    manifest: &Path,
+    args: &SetupArgs,
+    around: &Surroundings,
+) -> Result<Resolved, Report> {
+    let mut options = around.options();
+    let config = around.config(&mut options)?;
+    // What is wrong with the manifest and what is wrong with the infra is told in one go.
+    let chosen = choose(args, &config, &options, around);
+    let loaded = load(manifest, &options, &around.environment);
+    let (chosen, loaded) = match (chosen, loaded) {
+        (Ok(chosen), Ok(loaded)) => (chosen, loaded),
+        (chosen, loaded) => {
+            let mut problems = Report::new();
+            problems.merge(chosen.err().unwrap_or_default());
+            problems.merge(loaded.err().unwrap_or_default());
+            return Err(problems.sorted());
+        }
+    };
+    let mut resolved = resolve(ResolveInput {
+        loaded: &loaded,
+        flavour: chosen.flavour.as_ref(),
+        workspace_infra: &chosen.workspace_infra,
+        flag_infra: &chosen.flag_infra,
+        defaults: &config.defaults,
+        environment: &around.environment,
+        options: &ResolveOptions { base: options.base.clone(), ..ResolveOptions::default() },
+    })?;
+    resolved.warnings.merge(chosen.warnings);
+    Ok(resolved)
+}
+
+fn flag(name: &str, value: &str) -> Located<String> {
+    Located::new(value.to_owned(), mas_core::diagnostic::Location::named(name))
+}
