@@ -158,13 +158,13 @@ fn text(event: &Event) -> &str {
 }
 
 fn seal(last: Option<&mut SequencedEvent>, run: &mut String) {
+    let run = std::mem::take(run);
     if run.is_empty() {
         return;
     }
-    if let Some(SequencedEvent { event: Event { kind: EventKind::TextDelta { text, .. }, .. }, .. }) = last {
-        *text = std::mem::take(run).into();
+    if let Some(EventKind::TextDelta { text, .. }) = last.map(|last| &mut last.event.kind) {
+        *text = run.into();
     }
-    run.clear();
 }
 
 struct Subscription {

@@ -132,7 +132,7 @@ impl Assembly<'_> {
                     by_id.insert(id, Route { name: route.comm.as_str().into(), comm, peer });
                 }
                 Err(error) => {
-                    report.push(failed(&route.to.at, &format!("the way to `{}`", route.to.value), &error))
+                    report.push(failed(&route.to.at, &format!("the way to `{}`", route.to.value), &error));
                 }
             }
         }

@@ -22,22 +22,11 @@ pub(super) fn plan_model(
     blueprint: &Blueprint,
     agent: &AgentBlueprint,
     registry: &Registry,
-    environment: &Environment,
     report: &mut Report,
 ) -> Option<PlannedModel> {
     let llm = &blueprint.llm;
     let own = agent.model.provider.as_ref().filter(|own| own.value != llm.provider.value);
     let provider = own.unwrap_or(&llm.provider);
-    if own.is_none()
-        && let Some(key) = &llm.api_key_env
-        && environment.filled(&key.value).is_none()
-    {
-        report.push(
-            Diagnostic::error("mas::llm::no_key", &key.at, format!("the variable `{}` is not set, and the model provider `{}` needs the key in it", key.shown(), provider.shown()))
-                .help(format!("set `{}`, or run offline with `--flavour mock`, `--infra-ref standard:mock-llm` or MAS_MOCK_LLM=1", key.shown())),
-        );
-        return None;
-    }
     let descriptor = match registry.find(Category::LlmProvider, &provider.value) {
         Ok(descriptor) => descriptor,
         Err(error) => {
@@ -65,6 +54,23 @@ pub(super) fn plan_model(
     let place = if own.is_some() { Params::none(provider.at.clone()) } else { llm.params.clone() };
     super::wire::check_params(descriptor, &params, &place, report);
     Some(PlannedModel { provider: descriptor.name.to_string(), params })
+}
+
+/// Checks that the key of the team's provider is there; told once, however many agents need it.
+pub(super) fn check_key(llm: &LlmBlueprint, environment: &Environment, report: &mut Report) -> bool {
+    let Some(key) = llm.api_key_env.as_ref().filter(|key| !key.value.is_empty()) else { return true };
+    if environment.filled(&key.value).is_some() {
+        return true;
+    }
+    let name = key.shown();
+    let message = format!(
+        "the variable `{name}` is not set, and the model provider `{}` needs the key in it",
+        llm.provider.shown()
+    );
+    report.push(Diagnostic::error("mas::llm::no_key", &key.at, message).help(format!(
+        "set `{name}`, or run offline with `--flavour mock`, `--infra-ref standard:mock-llm` or MAS_MOCK_LLM=1"
+    )));
+    false
 }
 
 /// The provider's own parameters; the connection's are beside them where a provider has one.

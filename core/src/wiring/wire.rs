@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     exposures::{Hosting, PlannedExposure, plan_exposures},
-    models::{PlannedModel, plan_model},
+    models::{PlannedModel, check_key, plan_model},
     routes::{PlannedRoute, plan_routes},
 };
 use crate::{
@@ -73,11 +73,15 @@ pub fn wire<'a>(
             check_params(descriptor, &route_params(route), &route.params, &mut report);
         }
     }
+    let needs_key =
+        |agent: &AgentBlueprint| !agent.external && !asks_no_model(agent) && agent.model.provider.is_none();
+    let has_key =
+        !blueprint.agents.iter().any(needs_key) || check_key(&blueprint.llm, environment, &mut report);
     let agents = blueprint
         .agents
         .iter()
         .filter(|agent| !agent.external)
-        .filter_map(|agent| plan_agent(blueprint, agent, registry, environment, &mut report))
+        .filter_map(|agent| plan_agent(blueprint, agent, registry, has_key, &mut report))
         .collect();
     let observers = blueprint
         .observability
@@ -91,13 +95,14 @@ fn plan_agent<'a>(
     blueprint: &Blueprint,
     agent: &'a AgentBlueprint,
     registry: &Registry,
-    environment: &Environment,
+    has_key: bool,
     report: &mut Report,
 ) -> Option<PlannedAgent<'a>> {
-    let model = if asks_no_model(agent) {
+    // Without its key the provider is told of once already.
+    let model = if asks_no_model(agent) || !has_key {
         None
     } else {
-        Some(plan_model(blueprint, agent, registry, environment, report))
+        Some(plan_model(blueprint, agent, registry, report))
     };
     let pattern = plan(registry, Category::DesignPattern, &agent.pattern, report);
     let context = plan(registry, Category::ContextManager, &agent.context_manager, report);
