@@ -8,6 +8,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
 )]
 
