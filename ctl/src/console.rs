@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use mas_core::diagnostic::Report;
+use mas_core::diagnostic::{Report, Severity};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
 use tracing_subscriber::filter::LevelFilter;
@@ -52,6 +52,14 @@ pub(crate) fn render(report: &Report, color: bool) -> String {
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(100);
     let mut text = String::new();
     for diagnostic in report.iter() {
+        // A file that could not be read has no line to show, so its name goes before the message.
+        if let Some(at) = diagnostic.at().filter(|at| at.source().text().is_empty()) {
+            let sign = if diagnostic.severity == Severity::Error { '×' } else { '⚠' };
+            let (code, name) = (diagnostic.code, at.source().name());
+            let help = diagnostic.help.as_ref().map(|help| format!("  help: {help}\n")).unwrap_or_default();
+            text.push_str(&format!("{code}\n\n  {sign} {name}: {diagnostic:#}\n{help}\n"));
+            continue;
+        }
         if handler.render_report(&mut text, &diagnostic.rendered()).is_err() {
             text.push_str(&diagnostic.to_string());
         }
