@@ -13,10 +13,10 @@ use async_trait::async_trait;
 use mas_context::Stack;
 use mas_contracts::{
     AgentHost, AgentProfile, Arguments, CallContext, ChatRequest, Completion, DelegationContract, Event,
-    EventSink, Ids, Message, ModelContract, Part, Peer, PeerCard, Result as MasResult, ToolCall, TurnRequest,
+    EventSink, Message, ModelContract, Part, Peer, PeerCard, Result as MasResult, ToolCall, TurnRequest,
 };
 use mas_core::{
-    clock::TokioClock,
+    clock::{RandomIds, TokioClock},
     team::{Team, TeamLimits, TeamParts},
     turn::{Agent, Route, Toolbox, TurnLimits},
 };
@@ -62,16 +62,6 @@ impl ModelContract for Mock {
     }
 }
 
-/// Ids that cost no randomness, so that the same run takes the same instructions.
-#[derive(Debug, Default)]
-struct Numbers(AtomicU64);
-
-impl Ids for Numbers {
-    fn next_id(&self) -> Arc<str> {
-        format!("id-{:012}", self.0.fetch_add(1, Relaxed)).into()
-    }
-}
-
 /// A tap that counts events.
 #[derive(Default)]
 pub struct Counter(AtomicU64);
@@ -114,7 +104,7 @@ impl Bench {
         let team = Team::new(TeamParts {
             limits: TeamLimits { sessions, ..TeamLimits::default() },
             clock: Arc::new(TokioClock),
-            ids: Arc::new(Numbers::default()),
+            ids: Arc::new(RandomIds),
             observers: Vec::new(),
             store: None,
             blueprint: "bench".into(),
