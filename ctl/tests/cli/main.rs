@@ -1,5 +1,7 @@
 //! The program as its users run it: output, exit codes, JSON, signals.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 mod bench;
 
 mod config;
