@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     panic::AssertUnwindSafe,
+    pin::pin,
     sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
@@ -229,7 +230,8 @@ impl Team {
         let reply = match admission {
             Admission::Known(slot) => slot.get().await,
             Admission::New(admitted) => {
-                let work = self.run_admitted(&agent, &cx, &session, admitted);
+                // Pinned where it lies: a turn's state is too large to be moved about.
+                let work = pin!(self.run_admitted(&agent, &cx, &session, admitted));
                 match bounded(&cx, Some(cx.deadline()), ROOT_GRACE, work).await {
                     Ok(reply) => reply,
                     Err(stopped) => Err(stop_error(stopped)),
@@ -257,8 +259,8 @@ impl Team {
             }
         };
         let slot = admitted.slot().cloned();
-        let turn = AssertUnwindSafe(drive(agent, cx, admitted, recorder.as_ref())).catch_unwind();
-        let reply = turn.await.unwrap_or_else(|_| {
+        let turn = pin!(drive(agent, cx, admitted, recorder.as_ref()));
+        let reply = AssertUnwindSafe(turn).catch_unwind().await.unwrap_or_else(|_| {
             Err(Error::internal(format!("agent `{}` panicked", agent.profile.id))
                 .with_code("mas::turn::panic")
                 .with_delivery(Delivery::Unknown))

@@ -66,7 +66,8 @@ pub(crate) async fn drive(
             journal.done = done;
             journal.below = usage;
             let fold = Fold { agent, cx, history: &history, input, recorder };
-            let result = fold.resume(&mut journal, waiting, message.parts().to_vec()).await;
+            // Rare: boxed, so that no turn carries its state.
+            let result = Box::pin(fold.resume(&mut journal, waiting, message.parts().to_vec())).await;
             (journal, result)
         }
     };

@@ -186,7 +186,9 @@ impl Fold<'_> {
             },
             Work::Fresh(Op::Tools(calls)) => tools(run_calls(agent, cx, calls, &mut below).await?),
             Work::Resumed(PausedOp::Tools { calls, results, waiting }, answer) => {
-                tools(resume_calls(agent, cx, calls, results, waiting, answer, &mut below).await?)
+                // Rare: boxed, so that no turn carries its state.
+                let calls = resume_calls(agent, cx, calls, results, waiting, answer, &mut below);
+                tools(Box::pin(calls).await?)
             }
             Work::Fresh(Op::Delegate(delegation)) => {
                 let thread = Thread {
