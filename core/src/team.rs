@@ -144,8 +144,9 @@ impl Team {
     /// [`ErrorKind::NotFound`] for an unknown agent, [`ErrorKind::Limit`] when the session's queue is full. How
     /// the turn itself went is in the outcome.
     pub async fn turn(&self, request: TurnRequest, tap: Option<Arc<dyn EventSink>>) -> Result<TurnOutcome> {
-        let rooted = self.root(request, tap, false)?;
-        Ok(self.run_root(rooted).await)
+        let mut rooted = self.root(request, tap, false)?;
+        let reply = self.run_root(&mut rooted).await;
+        Ok(TurnOutcome { key: rooted.key, reply })
     }
 
     /// A session of this team, if it is in memory.
@@ -225,21 +226,26 @@ impl Team {
         Ok(Rooted { key: turn_key, agent: agent.clone(), cx, admission, session, feed })
     }
 
-    async fn run_root(&self, rooted: Rooted) -> TurnOutcome {
-        let Rooted { key, agent, cx, admission, session, feed } = rooted;
+    /// Runs a root turn; what it is made of stays with the caller, so that no future holds it twice.
+    async fn run_root(&self, rooted: &mut Rooted) -> Result<Reply> {
+        let Rooted { agent, cx, admission, session, feed, .. } = rooted;
         let reply = match admission {
             Admission::Known(slot) => slot.get().await,
             Admission::New(admitted) => {
                 // Pinned where it lies: a turn's state is too large to be moved about.
-                let work = pin!(self.run_admitted(&agent, &cx, &session, admitted));
-                match bounded(&cx, Some(cx.deadline()), ROOT_GRACE, work).await {
+                let work = pin!(self.run_admitted(agent, cx, session, admitted));
+                match bounded(cx, Some(cx.deadline()), ROOT_GRACE, work).await {
                     Ok(reply) => reply,
                     Err(stopped) => Err(stop_error(stopped)),
                 }
             }
         };
+        if let Admission::New(admitted) = admission {
+            // Nothing is left yet where the turn panicked or was stopped from outside.
+            admitted.leave(&reply);
+        }
         feed.close();
-        TurnOutcome { key, reply }
+        reply
     }
 
     /// Runs a turn of any depth; a panic in it is an error of it.
@@ -248,7 +254,7 @@ impl Team {
         agent: &Agent,
         cx: &CallContext,
         session: &Session,
-        admitted: Admitted,
+        admitted: &mut Admitted,
     ) -> Result<Reply> {
         let recorder = match &self.store {
             None => None,
@@ -258,17 +264,12 @@ impl Team {
                 Some(Recorder { store, session: session.key().clone(), blueprint })
             }
         };
-        let slot = admitted.slot().cloned();
         let turn = pin!(drive(agent, cx, admitted, recorder.as_ref()));
-        let reply = AssertUnwindSafe(turn).catch_unwind().await.unwrap_or_else(|_| {
+        AssertUnwindSafe(turn).catch_unwind().await.unwrap_or_else(|_| {
             Err(Error::internal(format!("agent `{}` panicked", agent.profile.id))
                 .with_code("mas::turn::panic")
                 .with_delivery(Delivery::Unknown))
-        });
-        if let Some(slot) = slot {
-            slot.set(reply.clone());
-        }
-        reply
+        })
     }
 }
 
@@ -299,8 +300,8 @@ impl AgentHost for Team {
             tree: tree.clone(),
         });
         let child = CallContext::new(scope, cx.deadline());
-        let admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
-        let reply = match admission {
+        let mut admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
+        let reply = match &mut admission {
             Admission::Known(slot) => slot.get().await,
             Admission::New(admitted) => self.run_admitted(&agent, &child, &session, admitted).await,
         };
@@ -316,7 +317,7 @@ impl AgentHost for Team {
             .map_err(|_| Error::internal("a turn can be submitted only inside a runtime"))?;
         let team =
             self.this.upgrade().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is gone"))?;
-        let rooted = self.root(request, None, true)?;
+        let mut rooted = self.root(request, None, true)?;
         let key = rooted.key.clone();
         let slot = match &rooted.admission {
             Admission::Known(slot) => slot.clone(),
@@ -325,7 +326,7 @@ impl AgentHost for Team {
                 slot.ok_or_else(|| Error::internal("a submitted turn has no place for its reply"))?
             }
         };
-        runtime.spawn(async move { team.run_root(rooted).await });
+        runtime.spawn(async move { team.run_root(&mut rooted).await });
         Ok(TurnTicket { key, reply: Box::pin(async move { slot.get().await }) })
     }
 

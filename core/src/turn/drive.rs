@@ -41,7 +41,7 @@ impl fmt::Debug for Recorder {
 pub(crate) async fn drive(
     agent: &Agent,
     cx: &CallContext,
-    mut admitted: Admitted,
+    admitted: &mut Admitted,
     recorder: Option<&Recorder>,
 ) -> Result<Reply> {
     let parts = admitted.granted(&cx.scope().tree).await?;
@@ -78,7 +78,7 @@ pub(crate) async fn drive(
 
 async fn conclude(
     cx: &CallContext,
-    journal: &mut Journal,
+    journal: &mut Journal<'_>,
     result: Result<Ending>,
     recorder: Option<&Recorder>,
 ) -> Result<Reply> {
@@ -137,7 +137,7 @@ fn sign(cx: &CallContext, reply: &mut Reply) {
 }
 
 /// The answer joins the turn unless the model's last message is it already.
-fn answer_joins(journal: &mut Journal, reply: &Reply) {
+fn answer_joins(journal: &mut Journal<'_>, reply: &Reply) {
     let is_last = journal.messages.last().is_some_and(|last| match &**last {
         Message::Assistant { parts, calls, .. } => calls.is_empty() && *parts == reply.parts,
         _ => false,

@@ -52,7 +52,7 @@ enum Effect {
 
 impl Fold<'_> {
     /// Runs the turn from its input.
-    pub(super) async fn run(&self, journal: &mut Journal) -> Result<Ending> {
+    pub(super) async fn run(&self, journal: &mut Journal<'_>) -> Result<Ending> {
         let (run, step) = self.begin();
         self.go_on(journal, run, step, VecDeque::new()).await
     }
@@ -60,7 +60,7 @@ impl Fold<'_> {
     /// Replays a paused turn and hands `answer` to its first question.
     pub(super) async fn resume(
         &self,
-        journal: &mut Journal,
+        journal: &mut Journal<'_>,
         mut waiting: VecDeque<(OpId, PausedOp)>,
         answer: Vec<Part>,
     ) -> Result<Ending> {
@@ -92,7 +92,7 @@ impl Fold<'_> {
 
     async fn go_on(
         &self,
-        journal: &mut Journal,
+        journal: &mut Journal<'_>,
         mut run: Box<dyn Run>,
         mut step: Step,
         mut waiting: VecDeque<(OpId, PausedOp)>,
@@ -135,7 +135,7 @@ impl Fold<'_> {
     /// Runs several operations at once, those included that the pattern adds meanwhile.
     async fn side_by_side(
         &self,
-        journal: &mut Journal,
+        journal: &mut Journal<'_>,
         run: &mut dyn Run,
         ops: Vec<(OpId, Op)>,
         waiting: &mut VecDeque<(OpId, PausedOp)>,
@@ -258,7 +258,7 @@ impl Fold<'_> {
     /// Takes an effect into the journal.
     async fn absorb(
         &self,
-        journal: &mut Journal,
+        journal: &mut Journal<'_>,
         id: OpId,
         effect: Effect,
         waiting: &mut VecDeque<(OpId, PausedOp)>,
@@ -286,7 +286,7 @@ impl Fold<'_> {
         Ok(Absorbed::Done(done))
     }
 
-    fn pause(&self, journal: &mut Journal, waiting: VecDeque<(OpId, PausedOp)>) -> Box<Paused> {
+    fn pause(&self, journal: &mut Journal<'_>, waiting: VecDeque<(OpId, PausedOp)>) -> Box<Paused> {
         let mut usage = journal.usage;
         usage += journal.below;
         Box::new(Paused {

@@ -12,32 +12,32 @@ use crate::session::{Admitted, Commit, Paused};
 const INTERRUPTED: &str = "interrupted: the turn ended before this call did";
 
 /// A turn under way. Dropped before it is closed, it commits what is whole.
-pub(super) struct Journal {
+pub(super) struct Journal<'a> {
     pub(super) messages: Vec<Arc<Message>>,
     pub(super) done: Vec<OpDone>,
     pub(super) usage: Usage,
     /// What delegations spent, as far as their replies say.
     pub(super) below: Usage,
-    cx: CallContext,
-    admitted: Admitted,
+    cx: &'a CallContext,
+    admitted: &'a mut Admitted,
     closed: bool,
 }
 
-impl Journal {
-    pub(super) fn new(cx: &CallContext, admitted: Admitted, messages: Vec<Arc<Message>>) -> Self {
+impl<'a> Journal<'a> {
+    pub(super) fn new(cx: &'a CallContext, admitted: &'a mut Admitted, messages: Vec<Arc<Message>>) -> Self {
         Self {
             messages,
             done: Vec::new(),
             usage: Usage::default(),
             below: Usage::default(),
-            cx: cx.clone(),
+            cx,
             admitted,
             closed: false,
         }
     }
 
     pub(super) fn admitted(&self) -> &Admitted {
-        &self.admitted
+        self.admitted
     }
 
     /// The messages as they are committed: every call has its result.
@@ -60,7 +60,7 @@ impl Journal {
     }
 }
 
-impl Drop for Journal {
+impl Drop for Journal<'_> {
     fn drop(&mut self) {
         if !self.closed {
             let messages = self.whole();
