@@ -3,9 +3,16 @@
 //! `hot_path` runs each operation n and 2n times under callgrind; the difference, divided by n, is what one takes,
 //! with the start of the program taken out. Times vary with the machine, these counts hardly do.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
+)]
+
 use std::{
     env, fs,
-    io::{self, Write},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -98,5 +105,5 @@ fn instructions(program: &Path, operation: &str, count: u64) -> f64 {
 }
 
 fn say(line: &str) {
-    writeln!(io::stderr(), "{line}").unwrap();
+    eprintln!("{line}");
 }
