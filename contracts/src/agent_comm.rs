@@ -15,7 +15,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{CallContext, CallId, Error, ErrorKind, Part, Reply, Result, Stop};
+use crate::{CallContext, Error, ErrorKind, Part, Reply, Result, Stop};
 
 /// What a backend can do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +44,9 @@ pub enum ThreadName {
     Main,
     /// One that the model named (`context_id`).
     Named(Arc<str>),
-    /// One for this call only; its history is dropped after it, so that parallel calls never share.
-    Once(CallId),
+    /// One for this call only, by a name that no other call has; its history, and that of what is below it, is
+    /// dropped after it, so that parallel calls never share.
+    Once(Arc<str>),
 }
 
 /// The conversation of a delegation: the same on every backend.
@@ -74,10 +75,16 @@ impl Thread {
             }
             ThreadName::Once(call) => {
                 key.push('#');
-                key.push_str(&call.to_string());
+                escape(call, &mut key);
             }
         }
         key.into()
+    }
+
+    /// Whether a key is that of a conversation for one call, or of one below it.
+    #[must_use]
+    pub fn is_once_key(key: &str) -> bool {
+        key.contains('#')
     }
 
     /// The key of a root session: its id, escaped so that it is never the key of a delegated conversation.
@@ -190,7 +197,7 @@ mod tests {
     fn keys_of_different_conversations_differ_whatever_the_names_hold() {
         let texts = ["a", "b", "a:b", "a#c1", "a/b", "a%3Ab", "", "%", "/", ":", "#", "c1"];
         let names = texts.iter().map(|text| ThreadName::Named((*text).into()));
-        let names: Vec<_> = names.chain([ThreadName::Main, ThreadName::Once(CallId(1))]).collect();
+        let names: Vec<_> = names.chain([ThreadName::Main, ThreadName::Once("c1".into())]).collect();
         let mut keys = HashSet::new();
         let mut count = 0;
         for parent in texts {

@@ -33,6 +33,9 @@ pub struct TurnRequest {
     pub turn: Option<Arc<str>>,
     /// What is said.
     pub parts: Vec<Part>,
+    /// The waiting turn that this one answers. Without it, an open question of the session is answered if the
+    /// message came after it.
+    pub task: Option<Arc<str>>,
     /// The time budget; the host's default if absent.
     pub timeout: Option<Duration>,
     /// Agents above it in other processes, outermost first.

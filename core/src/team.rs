@@ -18,11 +18,14 @@ use mas_contracts::{
 
 use crate::{
     session::{Admission, Admitted, Feed, Session, SessionTable},
-    turn::{Agent, Recorder, bounded, drive, stop_error},
+    turn::{Agent, OnDrop, Recorder, Stopped, bounded, drive, stop_error},
 };
 
 /// How long a root turn may take to end by itself after a cancel; more than a backend is given below it.
 const ROOT_GRACE: Duration = Duration::from_millis(150);
+
+/// Where a deadline ends that no clock can hold.
+const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// The limits of a whole run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +96,7 @@ struct Rooted {
     admission: Admission,
     session: Arc<Session>,
     feed: Arc<Feed>,
+    answers: Option<Arc<str>>,
 }
 
 impl Team {
@@ -187,11 +191,36 @@ impl Team {
         })
     }
 
+    /// Whether a turn that comes from other agents' turns may run: loops and depth count across processes.
+    fn permit(&self, ancestry: &[Arc<str>], agent: &Arc<str>) -> Result<()> {
+        let path = || ancestry.iter().chain([agent]).map(|id| &**id).collect::<Vec<_>>().join(" -> ");
+        if ancestry.contains(agent) {
+            let path = path();
+            return Err(Error::new(ErrorKind::Loop, format!("delegation would loop: {path}"))
+                .with_code("mas::delegation::loop")
+                .with_delivery(Delivery::Rejected)
+                .with("path", path));
+        }
+        let limit = self.limits.tree.depth;
+        if ancestry.len() > usize::from(limit) {
+            let path = path();
+            return Err(Error::new(
+                ErrorKind::Limit,
+                format!("delegation is deeper than {limit} levels: {path}"),
+            )
+            .with_code("mas::delegation::depth")
+            .with_delivery(Delivery::Rejected)
+            .with("path", path));
+        }
+        Ok(())
+    }
+
     fn root(&self, request: TurnRequest, tap: Option<Arc<dyn EventSink>>, keep: bool) -> Result<Rooted> {
         let agent = match &request.agent {
             Some(id) => self.agent(id)?,
             None => self.agent(&self.agents()?.entry)?,
         };
+        self.permit(&request.ancestry, &agent.profile.id)?;
         let new_id = || self.ids.next_id();
         let named = request.session.unwrap_or_else(new_id);
         let session_id = Thread::root_key(named.clone());
@@ -216,26 +245,41 @@ impl Team {
         });
         let now = self.clock.now();
         let limit = request.timeout.map_or(self.limits.run, |limit| limit.min(self.limits.run));
-        let cx = CallContext::new(scope, now.checked_add(limit).unwrap_or(now));
+        let cx = CallContext::new(scope, now.checked_add(limit).unwrap_or_else(|| now + FAR));
         let key =
             SessionKey { owner: request.owner.clone(), agent: agent.profile.id.clone(), session: session_id };
         let turn_key =
             TurnKey { owner: request.owner, agent: key.agent.clone(), session: named, turn: turn.clone() };
         let session = self.sessions.open(key);
         let admission = session.admit(turn, request.parts, &tree, Some(&feed), remember)?;
-        Ok(Rooted { key: turn_key, agent: agent.clone(), cx, admission, session, feed })
+        Ok(Rooted {
+            key: turn_key,
+            agent: agent.clone(),
+            cx,
+            admission,
+            session,
+            feed,
+            answers: request.task,
+        })
     }
 
     /// Runs a root turn; what it is made of stays with the caller, so that no future holds it twice.
     async fn run_root(&self, rooted: &mut Rooted) -> Result<Reply> {
-        let Rooted { agent, cx, admission, session, feed, .. } = rooted;
+        let Rooted { agent, cx, admission, session, feed, answers, .. } = rooted;
         let reply = match admission {
             Admission::Known(slot) => slot.get().await,
             Admission::New(admitted) => {
                 // Pinned where it lies: a turn's state is too large to be moved about.
-                let work = pin!(self.run_admitted(agent, cx, session, admitted));
-                match bounded(cx, Some(cx.deadline()), ROOT_GRACE, work).await {
+                let work = pin!(self.run_admitted(agent, cx, session, admitted, answers.as_deref()));
+                let mut work = bounded(cx, Some(cx.deadline()), ROOT_GRACE, work);
+                match (&mut work).await {
                     Ok(reply) => reply,
+                    // At the deadline the tree is told, so that peers are too and every step ends in order.
+                    Err(Stopped::Deadline) => {
+                        cx.cancel().cancel(CancelReason::Deadline);
+                        work.extend(cx.clock().now().checked_add(ROOT_GRACE));
+                        work.await.unwrap_or_else(|stopped| Err(stop_error(stopped)))
+                    }
                     Err(stopped) => Err(stop_error(stopped)),
                 }
             }
@@ -255,8 +299,11 @@ impl Team {
         cx: &CallContext,
         session: &Session,
         admitted: &mut Admitted,
+        answers: Option<&str>,
     ) -> Result<Reply> {
         let recorder = match &self.store {
+            // What is kept for one call only is kept nowhere else.
+            Some(_) if Thread::is_once_key(&session.key().session) => None,
             None => None,
             Some(store) => {
                 session.restore(&**store).await?;
@@ -264,7 +311,7 @@ impl Team {
                 Some(Recorder { store, session: session.key().clone(), blueprint })
             }
         };
-        let turn = pin!(drive(agent, cx, admitted, recorder.as_ref()));
+        let turn = pin!(drive(agent, cx, admitted, answers, recorder.as_ref()));
         AssertUnwindSafe(turn).catch_unwind().await.unwrap_or_else(|_| {
             Err(Error::internal(format!("agent `{}` panicked", agent.profile.id))
                 .with_code("mas::turn::panic")
@@ -301,15 +348,27 @@ impl AgentHost for Team {
         });
         let child = CallContext::new(scope, cx.deadline());
         let mut admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
+        // However this ends, a conversation for one call leaves nothing behind, unless it waits for a person.
+        let forget = OnDrop::new(|| {
+            if message.thread.is_once() {
+                self.sessions.remove_below(session.key());
+            }
+        });
         let reply = match &mut admission {
             Admission::Known(slot) => slot.get().await,
-            Admission::New(admitted) => self.run_admitted(&agent, &child, &session, admitted).await,
+            Admission::New(admitted) => {
+                self.run_admitted(&agent, &child, &session, admitted, message.task.as_deref()).await
+            }
         };
-        let waits = matches!(&reply, Ok(Reply { end: mas_contracts::End::Interrupted(_), .. }));
-        if message.thread.is_once() && !waits {
-            self.sessions.remove(session.key());
+        match &reply {
+            Ok(Reply { end: mas_contracts::End::Interrupted(_), .. }) => forget.disarm(),
+            _ => drop(forget),
         }
-        reply
+        // The turn was let in: whatever its error says of a call inside it, the task itself was executed.
+        reply.map_err(|error| match error.delivery() {
+            Delivery::NotSent | Delivery::Rejected => error.with_delivery(Delivery::Answered),
+            Delivery::Unknown | Delivery::Answered => error,
+        })
     }
 
     fn submit(&self, request: TurnRequest) -> Result<TurnTicket> {

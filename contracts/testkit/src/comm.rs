@@ -252,7 +252,7 @@ pub async fn concurrent_sends_stay_apart(harness: &dyn CommHarness) -> Verdict {
         let (bench, cx) = (&bench, cx.next_operation());
         async move {
             let id = format!("m{n}");
-            let sent = bench.say(&cx, "peer", &id, &id, ThreadName::Once(cx.call())).await;
+            let sent = bench.say(&cx, "peer", &id, &id, ThreadName::Once(cx.call().to_string().into())).await;
             (id, sent.map(|reply| reply.text()))
         }
     };

@@ -8,7 +8,7 @@ use mas_contracts::{
 use tokio::sync::oneshot;
 
 use super::{
-    Commit, Feed, Paused, Session, TurnSlot,
+    Commit, Feed, Paused, Session, TurnSlot, close_calls,
     state::{Running, State},
 };
 
@@ -48,6 +48,8 @@ pub(crate) struct Admitted {
     slot: Option<Arc<TurnSlot>>,
     parts: Vec<Part>,
     wait: Option<oneshot::Receiver<Vec<Part>>>,
+    /// The revision at which it came in.
+    since: u64,
     released: bool,
 }
 
@@ -75,6 +77,7 @@ impl Session {
             )
             .with_code("mas::session::queue_full"));
         }
+        let since = state.revision;
         let slot = remember.then(Arc::<TurnSlot>::default);
         if let Some(slot) = &slot {
             state.remember(turn.clone(), slot.clone());
@@ -90,7 +93,15 @@ impl Session {
             (Vec::new(), Some(wait))
         };
         drop(state);
-        Ok(Admission::New(Admitted { session: self.clone(), turn, slot, parts, wait, released: false }))
+        Ok(Admission::New(Admitted {
+            session: self.clone(),
+            turn,
+            slot,
+            parts,
+            wait,
+            since,
+            released: false,
+        }))
     }
 
     /// Stops a turn that runs or waits. Returns whether there was one.
@@ -196,10 +207,30 @@ impl Admitted {
         }
     }
 
-    /// The committed history, and the paused turn that this one answers, if one waits.
-    pub(crate) fn open(&self) -> (Arc<Vec<Arc<Message>>>, Option<Box<Paused>>) {
+    /// The committed history, and the paused turn that this one answers, if it does: the one that `task` names;
+    /// at the root, without a name, the one whose question was asked before this turn came in.
+    ///
+    /// A delegated task that answers nothing ends a question that was left open: nobody is there for it any more.
+    pub(crate) fn open(
+        &self,
+        root: bool,
+        task: Option<&str>,
+    ) -> (Arc<Vec<Arc<Message>>>, Option<Box<Paused>>) {
         let mut state = self.session.lock();
-        (state.history.clone(), state.paused.take())
+        let answers = state.paused.as_ref().is_some_and(|paused| match task {
+            Some(task) => *paused.turn == *task,
+            None => root && self.since >= state.paused_at,
+        });
+        if answers {
+            let paused = state.paused.take();
+            return (state.history.clone(), paused);
+        }
+        if !root && let Some(left) = state.paused.take() {
+            let mut messages = left.messages;
+            close_calls(&mut messages);
+            state.apply(Commit { messages, paused: None });
+        }
+        (state.history.clone(), None)
     }
 
     /// Where the reply is left for those who wait for it.

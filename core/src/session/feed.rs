@@ -62,6 +62,7 @@ impl Feed {
         if let Some(mut ring) = self.lock() {
             ring.closed = true;
             ring.wake();
+            ring.forget();
         }
     }
 
@@ -100,8 +101,8 @@ impl Ring {
         self.events.push_back(SequencedEvent { seq: self.last, event });
         if self.events.len() > KEPT_EVENTS {
             self.merge_text();
-            // Merging frees little when every reader stands elsewhere; the bound holds all the same.
-            while self.events.len() > KEPT_EVENTS {
+            // Down to a mark well below the bound, so that a full ring is not merged at every event.
+            while self.events.len() > KEPT_EVENTS / 4 * 3 {
                 self.dropped = self.events.pop_front().map_or(self.dropped, |event| event.seq);
             }
         }
@@ -130,6 +131,13 @@ impl Ring {
         }
         seal(merged.back_mut(), &mut run);
         self.events = merged;
+    }
+
+    /// Lets go of the events of an ended turn that nobody reads: they hold the turn, which holds this ring.
+    fn forget(&mut self) {
+        if self.closed && self.readers.is_empty() {
+            self.events = VecDeque::new();
+        }
     }
 
     fn wake(&mut self) {
@@ -210,6 +218,7 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         if let Some(mut ring) = self.feed.lock() {
             ring.readers.retain(|reader| reader.id != self.id);
+            ring.forget();
         }
     }
 }

@@ -7,8 +7,10 @@
 mod admission;
 mod feed;
 mod paused;
+mod restore;
 mod state;
 mod table;
+mod whole;
 
 pub use admission::QueuedTurn;
 pub(crate) use admission::{Admission, Admitted};
@@ -17,3 +19,4 @@ pub(crate) use paused::{Paused, PausedOp, Waiting};
 pub use state::Session;
 pub(crate) use state::{Commit, TurnSlot};
 pub(crate) use table::SessionTable;
+pub(crate) use whole::close_calls;

@@ -3,22 +3,22 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use mas_contracts::{
-    Delegation, Interruption, Message, OpDone, OpId, Reply, Result, Thread, ToolCall, Usage,
+    Delegation, Interruption, Message, OpDone, OpId, Reply, Result, Thread, ToolCall, TurnInput,
 };
 
 /// A paused turn.
 #[derive(Debug)]
 pub(crate) struct Paused {
-    /// What the turn began with.
-    pub(crate) input: Arc<Message>,
+    /// The turn, as an answer names it.
+    pub(crate) turn: Arc<str>,
+    /// What the turn began with, which its replay begins with too.
+    pub(crate) input: TurnInput,
     /// The turn's messages so far, the input first.
     pub(crate) messages: Vec<Arc<Message>>,
     /// The operations that are done, in order.
     pub(crate) done: Vec<OpDone>,
     /// The operations that wait; the next answer is for the first.
     pub(crate) waiting: VecDeque<(OpId, PausedOp)>,
-    /// What was spent.
-    pub(crate) usage: Usage,
 }
 
 impl Paused {

@@ -9,16 +9,16 @@ use std::{
     },
 };
 
-use mas_contracts::{Message, Record, Reply, Result, SessionKey, StoreContract, Tree};
+use mas_contracts::{Message, Reply, Result, SessionKey, StoreContract, Tree};
 use tokio::sync::{Notify, OnceCell};
 
-use super::{Paused, admission::Entry};
+use super::{Paused, admission::Entry, restore::history_of};
 use crate::session::Feed;
 
 /// Most messages that a session keeps; beyond it the oldest turns go.
 const KEPT_MESSAGES: usize = 10_000;
-/// How many ended turns a session remembers, to answer a repeated message id.
-const REMEMBERED_TURNS: usize = 32;
+/// How many turns a session remembers, more than can wait at once, to answer a repeated message id.
+const REMEMBERED_TURNS: usize = 96;
 
 /// A conversation of one owner with one agent.
 pub struct Session {
@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) queue: VecDeque<Entry>,
     pub(super) recent: VecDeque<(Arc<str>, Arc<TurnSlot>)>,
     pub(super) revision: u64,
+    /// The revision at which the open question was asked.
+    pub(super) paused_at: u64,
 }
 
 /// The turn that runs.
@@ -83,10 +85,10 @@ impl Session {
         self.used.load(Relaxed)
     }
 
-    /// Whether nothing runs, queues or waits for a person.
+    /// Whether nothing runs or queues. A question that nobody answers does not keep a session for ever.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
-        state.running.is_none() && state.queue.is_empty() && state.paused.is_none()
+        state.running.is_none() && state.queue.is_empty()
     }
 
     /// Rebuilds the history from the store, once.
@@ -96,16 +98,7 @@ impl Session {
     pub(crate) async fn restore(&self, store: &dyn StoreContract) -> Result<()> {
         self.restored
             .get_or_try_init(|| async {
-                let history = store
-                    .load(&self.key)
-                    .await?
-                    .into_iter()
-                    .filter_map(|record| match record {
-                        Record::Ended { messages, .. } => Some(messages),
-                        _ => None,
-                    })
-                    .flatten()
-                    .collect();
+                let history = history_of(store.load(&self.key).await?);
                 let mut state = self.lock();
                 if state.history.is_empty() {
                     state.history = Arc::new(history);
@@ -126,7 +119,10 @@ impl fmt::Debug for Session {
 impl State {
     pub(super) fn apply(&mut self, commit: Commit) {
         self.revision += 1;
-        self.paused = commit.paused;
+        if let Some(paused) = commit.paused {
+            self.paused = Some(paused);
+            self.paused_at = self.revision;
+        }
         if commit.messages.is_empty() {
             return;
         }

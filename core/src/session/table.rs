@@ -3,6 +3,7 @@
 use std::{
     array,
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -60,6 +61,15 @@ impl SessionTable {
         self.shard(key).remove(key);
     }
 
+    /// Forgets a session and every conversation below it.
+    pub(crate) fn remove_below(&self, key: &SessionKey) {
+        self.remove(key);
+        let below = format!("{}/", key.session);
+        for shard in &self.shards {
+            lock(shard).retain(|known, _| known.owner != key.owner || !known.session.starts_with(&below));
+        }
+    }
+
     /// Every session.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
         let shards = self.shards.iter();
@@ -67,11 +77,11 @@ impl SessionTable {
     }
 
     fn shard(&self, key: &SessionKey) -> MutexGuard<'_, HashMap<SessionKey, Arc<Session>>> {
-        // The end of an id differs most; the map inside hashes the whole key.
-        let tail =
-            key.session.bytes().rev().take(8).fold(0_usize, |sum, b| sum.wrapping_mul(31) + usize::from(b));
+        let mut hasher = DefaultHasher::new();
+        key.session.hash(&mut hasher);
+        let at = usize::try_from(hasher.finish() % SHARDS as u64).unwrap_or_default();
         let [first, ..] = &self.shards;
-        lock(self.shards.get(tail % SHARDS).unwrap_or(first))
+        lock(self.shards.get(at).unwrap_or(first))
     }
 }
 

@@ -49,6 +49,14 @@ pub(crate) fn bounded<F: Future>(
     Bounded { work, cx, deadline, grace, watch: None }
 }
 
+impl<F: Future> Bounded<'_, F> {
+    /// Gives stopped work until `until` to end by itself; polled again, it goes on.
+    pub(crate) fn extend(&mut self, until: Option<Instant>) {
+        self.deadline = until;
+        self.watch = None;
+    }
+}
+
 impl<F: Future> Future for Bounded<'_, F> {
     type Output = Result<F::Output, Stopped>;
 
@@ -78,6 +86,29 @@ impl<F: Future> Future for Bounded<'_, F> {
                 Poll::Ready(Err(watch.stopping.map_or(Stopped::Deadline, Stopped::Cancelled)))
             }
             _ => Poll::Pending,
+        }
+    }
+}
+
+/// Does something when it is dropped before it is disarmed: the other end of what has begun.
+pub(crate) struct OnDrop<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> OnDrop<F> {
+    /// Does `act` unless disarmed.
+    pub(crate) fn new(act: F) -> Self {
+        Self(Some(act))
+    }
+
+    /// It ended in order.
+    pub(crate) fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<F: FnOnce()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        if let Some(act) = self.0.take() {
+            act();
         }
     }
 }

@@ -8,14 +8,14 @@ use std::{
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use mas_contracts::{
-    CallContext, Conclusion, Delegation, End, Error, EventKind, Interruption, Message, Part, Reply, Result,
-    Thread, ThreadName, ToolCall, ToolOutput, Usage,
+    CallContext, Conclusion, Delegation, End, Error, ErrorKind, EventKind, Interruption, Message, Part,
+    Reply, Result, Thread, ThreadName, ToolCall, ToolOutput, Usage,
 };
 
 use super::{
     agent::{Agent, OnQuestion, Tool},
-    bounded::{Stopped, bounded},
-    delegate::{Sending, delegate},
+    bounded::{OnDrop, Stopped, bounded},
+    delegate::{Sending, delegate, refuse},
     journal::arguments_of,
     model::stop_error,
 };
@@ -34,6 +34,7 @@ pub(super) enum Calls {
 /// What is planned for one call.
 enum Planned {
     Refused(ToolOutput),
+    TooMany(Vec<Delegation>),
     Delegations(Vec<(Delegation, Thread)>),
     Tool,
 }
@@ -72,18 +73,30 @@ pub(super) async fn run_calls(
         };
         let mut queue = plans.into_iter().enumerate();
         let mut under_way = FuturesUnordered::new();
+        let mut stop = None;
         loop {
-            while under_way.len() < agent.limits.calls_at_once.max(1)
+            while stop.is_none()
+                && under_way.len() < agent.limits.calls_at_once.max(1)
                 && let Some((at, planned)) = queue.next()
             {
                 under_way.push(run(at, planned));
             }
             let Some(ended) = under_way.next().await else { break };
-            let (at, (end, usage)) = ended?;
-            *below += usage;
-            if let Some(slot) = ends.get_mut(at) {
-                *slot = Some(end);
+            match ended {
+                Ok((at, (end, usage))) => {
+                    *below += usage;
+                    if let Some(slot) = ends.get_mut(at) {
+                        *slot = Some(end);
+                    }
+                }
+                // The others end too, each within its grace, so that every one of them tells how.
+                Err(error) => {
+                    stop.get_or_insert(error);
+                }
             }
+        }
+        if let Some(error) = stop {
+            return Err(error);
         }
     }
     Ok(gather(calls, ends))
@@ -170,11 +183,7 @@ fn plan(agent: &Agent, cx: &CallContext, calls: &[ToolCall]) -> Vec<Planned> {
                 return Planned::Tool;
             };
             match planned {
-                Ok(delegations) if count + delegations.len() > limit => {
-                    Planned::Refused(ToolOutput::error(format!(
-                        "not delegated: one answer may hold {limit} delegations, and this one is beyond them"
-                    )))
-                }
+                Ok(delegations) if count + delegations.len() > limit => Planned::TooMany(delegations),
                 Ok(delegations) => {
                     count += delegations.len();
                     Planned::Delegations(threads(cx, delegations, &mut targets))
@@ -185,6 +194,11 @@ fn plan(agent: &Agent, cx: &CallContext, calls: &[ToolCall]) -> Vec<Planned> {
         .collect()
 }
 
+/// A name that no other call has: call ids are unique in a tree, turns everywhere.
+fn once(cx: &CallContext) -> Arc<str> {
+    format!("{}.{}", cx.scope().turn, cx.scope().tree.next_call()).into()
+}
+
 fn threads(
     cx: &CallContext,
     delegations: Vec<Delegation>,
@@ -193,7 +207,7 @@ fn threads(
     let assign = |delegation: Delegation| {
         let name = match &delegation.thread {
             Some(name) => ThreadName::Named(name.clone()),
-            None if targets.contains(&delegation.to) => ThreadName::Once(cx.scope().tree.next_call()),
+            None if targets.contains(&delegation.to) => ThreadName::Once(once(cx)),
             None => {
                 targets.push(delegation.to.clone());
                 ThreadName::Main
@@ -212,6 +226,17 @@ async fn run_one(
 ) -> Result<(CallEnd, Usage)> {
     match planned {
         Planned::Refused(output) => Ok((CallEnd::Output(output), Usage::default())),
+        Planned::TooMany(delegations) => {
+            let limit = agent.limits.delegations_per_answer;
+            let message = format!(
+                "not delegated: one answer may hold {limit} delegations, and this one is beyond them"
+            );
+            let error = Error::new(ErrorKind::Limit, message).with_code("mas::delegation::too_many");
+            for delegation in &delegations {
+                refuse(Sending { agent, cx, tool_call: Some(&call.id) }, delegation, &error);
+            }
+            Ok((CallEnd::Output(ToolOutput::error(error.message())), Usage::default()))
+        }
         Planned::Delegations(plan) => {
             let mut usage = Usage::default();
             let end = run_plan(agent, cx, call, plan, Vec::new(), &mut usage).await?;
@@ -304,18 +329,24 @@ async fn run_tool(agent: &Agent, cx: &CallContext, call: &ToolCall) -> Result<To
     let cx = cx.next_operation();
     cx.emit(EventKind::ToolStarted { call: Arc::new(call.clone()) });
     let began = cx.clock().now();
-    let output = match refused(tool, call) {
-        Some(output) => output,
-        None => run_checked(tool, &cx, call, began).await?,
-    };
-    let latency = cx.clock().now().saturating_duration_since(began);
-    cx.emit(EventKind::ToolEnded {
+    let ended = |output: Arc<ToolOutput>| EventKind::ToolEnded {
         id: call.id.clone(),
         name: call.name.clone(),
-        output: Arc::new(output.clone()),
-        latency,
-    });
-    Ok(output)
+        output,
+        latency: cx.clock().now().saturating_duration_since(began),
+    };
+    let dropped = OnDrop::new(|| cx.emit(ended(Arc::new(ToolOutput::error("given up")))));
+    let result = match refused(tool, call) {
+        Some(output) => Ok(output),
+        None => run_checked(tool, &cx, call, began).await,
+    };
+    dropped.disarm();
+    let output = match &result {
+        Ok(output) => output.clone(),
+        Err(error) => ToolOutput::error(error.message()),
+    };
+    cx.emit(ended(Arc::new(output)));
+    result
 }
 
 fn refused(tool: &Tool, call: &ToolCall) -> Option<ToolOutput> {
@@ -341,16 +372,7 @@ async fn run_checked(tool: &Tool, cx: &CallContext, call: &ToolCall, began: Inst
             let limit = tool.spec.timeout.unwrap_or_default().as_secs_f64();
             format!("`{}` failed (timeout): no result within {limit} s", call.name)
         }
-        Err(stopped @ Stopped::Cancelled(_)) => {
-            let output = ToolOutput::error("cancelled");
-            cx.emit(EventKind::ToolEnded {
-                id: call.id.clone(),
-                name: call.name.clone(),
-                output: Arc::new(output),
-                latency: cx.clock().now().saturating_duration_since(began),
-            });
-            return Err(stop_error(stopped));
-        }
+        Err(stopped @ Stopped::Cancelled(_)) => return Err(stop_error(stopped)),
     };
     Ok(ToolOutput::error(error))
 }

@@ -4,13 +4,13 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use mas_contracts::{
-    CallContext, Delegation, Delivery, End, Error, ErrorKind, EventKind, Outbound, Reply, Result, TaskState,
-    Thread, text_of,
+    CallContext, CancelReason, Delegation, Delivery, End, Error, ErrorKind, EventKind, Outbound, Reply,
+    Result, TaskState, Thread, text_of,
 };
 
 use super::{
     agent::{Agent, Route},
-    bounded::{Stopped, bounded},
+    bounded::{OnDrop, Stopped, bounded},
 };
 
 /// How long a backend may take to end by itself after a cancel.
@@ -44,6 +44,18 @@ pub(super) async fn delegate(
         tool_call: tool_call.cloned(),
         task: text_of(&delegation.parts),
     });
+    let ended = |state, error| EventKind::DelegationEnded {
+        to: to.clone(),
+        route: name.clone(),
+        tool_call: tool_call.cloned(),
+        state,
+        error,
+        latency: cx.clock().now().saturating_duration_since(began),
+    };
+    let dropped = OnDrop::new(|| {
+        let error = CallContext::stopped(CancelReason::Abandoned);
+        cx.emit(ended(TaskState::Canceled, Some(error)));
+    });
     let result = match permitted(&cx, to, route) {
         Ok(route) => {
             let message = Outbound {
@@ -76,21 +88,38 @@ pub(super) async fn delegate(
         Err(error) if error.kind() == ErrorKind::Cancelled => TaskState::Canceled,
         Err(_) => TaskState::Failed,
     };
-    cx.emit(EventKind::DelegationEnded {
-        to: to.clone(),
-        route: name,
-        tool_call: tool_call.cloned(),
-        state,
-        error: match &result {
-            Ok(reply) => failure(to, reply),
-            Err(error) => Some(error.clone()),
-        },
-        latency: cx.clock().now().saturating_duration_since(began),
-    });
+    dropped.disarm();
+    let error = match &result {
+        Ok(reply) => failure(to, reply),
+        Err(error) => Some(error.clone()),
+    };
+    cx.emit(ended(state, error));
     match cx.cancel().reason() {
         Some(reason) if result.is_err() => Err(CallContext::stopped(reason)),
         _ => Ok(result),
     }
+}
+
+/// Tells of a delegation that is not sent.
+pub(super) fn refuse(sending: Sending<'_>, delegation: &Delegation, error: &Error) {
+    let cx = sending.cx.next_operation();
+    let route: Arc<str> =
+        sending.agent.routes.get(&delegation.to).map_or("none".into(), |route| route.name.clone());
+    let tool_call = sending.tool_call.cloned();
+    cx.emit(EventKind::DelegationStarted {
+        to: delegation.to.clone(),
+        route: route.clone(),
+        tool_call: tool_call.clone(),
+        task: text_of(&delegation.parts),
+    });
+    cx.emit(EventKind::DelegationEnded {
+        to: delegation.to.clone(),
+        route,
+        tool_call,
+        state: TaskState::Failed,
+        error: Some(error.clone()),
+        latency: Duration::ZERO,
+    });
 }
 
 /// The route to `to`, if this turn may take it.

@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use mas_contracts::{
-    CallContext, End, Error, ErrorKind, EventKind, Message, Record, Reply, Result, SessionKey, StoreContract,
-    TurnStatus,
+    CallContext, Delivery, End, Error, ErrorKind, EventKind, Message, Part, Record, Reply, Result,
+    SessionKey, StoreContract, TurnInput, TurnStatus,
 };
 
 use super::{
@@ -34,7 +34,7 @@ impl fmt::Debug for Recorder {
     }
 }
 
-/// Runs an admitted turn and returns its reply.
+/// Runs an admitted turn and returns its reply. `answers` names the waiting turn that it answers.
 ///
 /// # Errors
 /// Why the turn failed or was stopped.
@@ -42,29 +42,30 @@ pub(crate) async fn drive(
     agent: &Agent,
     cx: &CallContext,
     admitted: &mut Admitted,
+    answers: Option<&str>,
     recorder: Option<&Recorder>,
 ) -> Result<Reply> {
     let parts = admitted.granted(&cx.scope().tree).await?;
-    let (history, paused) = admitted.open();
     let message = Arc::new(Message::User { parts });
-    cx.emit(EventKind::TurnStarted { input: message.clone() });
     if let Some(recorder) = recorder {
         let turn = cx.scope().turn.clone();
         let input = message.parts().to_vec();
         recorder.append(&[Record::Turn { turn, input, blueprint: recorder.blueprint.clone() }]).await?;
     }
+    let (history, paused) = admitted.open(cx.scope().parent.is_none(), answers);
+    cx.emit(EventKind::TurnStarted { input: message.clone() });
     let (mut journal, result) = match paused {
         None => {
             let mut journal = Journal::new(cx, admitted, vec![message.clone()]);
-            let fold = Fold { agent, cx, history: &history, input: message, recorder };
+            let input = TurnInput { turn: cx.scope().turn.clone(), message };
+            let fold = Fold { agent, cx, history: &history, input, recorder };
             let result = fold.run(&mut journal).await;
             (journal, result)
         }
         Some(paused) => {
-            let Paused { input, messages, done, waiting, usage } = *paused;
+            let Paused { input, messages, done, waiting, .. } = *paused;
             let mut journal = Journal::new(cx, admitted, messages);
             journal.done = done;
-            journal.below = usage;
             let fold = Fold { agent, cx, history: &history, input, recorder };
             // Rare: boxed, so that no turn carries its state.
             let result = Box::pin(fold.resume(&mut journal, waiting, message.parts().to_vec())).await;
@@ -76,6 +77,7 @@ pub(crate) async fn drive(
     conclude(cx, &mut journal, result, recorder).await
 }
 
+/// Ends a turn, whichever way, in one order: record, events, commit, reply.
 async fn conclude(
     cx: &CallContext,
     journal: &mut Journal<'_>,
@@ -84,47 +86,82 @@ async fn conclude(
 ) -> Result<Reply> {
     let mut usage = journal.usage;
     usage += journal.below;
-    let (status, result, question) = match result {
+    let (mut result, paused) = match result {
         Ok(Ending::Reply(mut reply)) => {
             reply.usage = usage;
+            reply.parts.retain(|part| part.as_text().is_none_or(|text| !text.is_empty()));
             sign(cx, &mut reply);
             answer_joins(journal, &reply);
-            let status = match reply.end {
-                End::Done => TurnStatus::Completed,
-                End::Interrupted(_) => TurnStatus::Interrupted,
-                End::Failed(_) => TurnStatus::Failed,
-            };
-            cx.emit(EventKind::Answer { parts: reply.parts.clone() });
-            (status, Ok(*reply), None)
+            (Ok(*reply), None)
         }
-        Ok(Ending::Paused(paused)) => {
-            let Some(question) = paused.question().cloned() else {
-                return Err(Error::internal("a paused turn has no question"));
-            };
-            cx.emit(EventKind::Question(question.clone()));
-            let mut reply = Reply::done(vec![mas_contracts::Part::text(question.question.clone())]);
-            reply.end = End::Interrupted(question.clone());
-            reply.usage = usage;
-            journal.pause(paused);
-            (TurnStatus::Interrupted, Ok(reply), Some(question))
-        }
-        Err(error) if error.kind() == ErrorKind::Cancelled => (TurnStatus::Cancelled, Err(error), None),
-        Err(error) => (TurnStatus::Failed, Err(error), None),
+        Ok(Ending::Paused(paused)) => match paused.question().cloned() {
+            Some(mut question) => {
+                // Here the question is this turn's: an answer names this turn, whoever below it asks.
+                question.task = Some(cx.scope().turn.clone());
+                let mut reply = Reply::done(vec![Part::text(question.question.clone())]);
+                reply.task = question.task.clone();
+                reply.end = End::Interrupted(question);
+                reply.usage = usage;
+                (Ok(reply), Some(paused))
+            }
+            None => (Err(Error::internal("a paused turn has no question")), None),
+        },
+        Err(error) => (Err(error), None),
     };
-    let messages = if question.is_some() { Vec::new() } else { journal.whole() };
-    let error = result.as_ref().err().cloned();
+    let messages = if paused.is_some() { Vec::new() } else { journal.whole() };
     if let Some(recorder) = recorder {
-        let turn = cx.scope().turn.clone();
-        let record =
-            Record::Ended { turn, status, messages: messages.clone(), error: error.clone(), question };
-        recorder.append(&[record]).await?;
+        let record = ended(cx, &result, messages.clone());
+        if let Err(lost) = recorder.append(&[record]).await {
+            let lost = match result {
+                Ok(_) => lost,
+                Err(error) => lost.caused_by(format!("{error:#}")),
+            };
+            result = Err(lost.with_delivery(Delivery::Answered));
+        }
+    }
+    match &result {
+        Ok(Reply { end: End::Interrupted(question), .. }) => cx.emit(EventKind::Question(question.clone())),
+        Ok(reply) => cx.emit(EventKind::Answer { parts: reply.parts.clone() }),
+        Err(_) => {}
+    }
+    let error = result.as_ref().err().cloned();
+    cx.emit(EventKind::TurnEnded { status: status_of(&result), error, usage: journal.usage });
+    match paused {
+        Some(paused) if result.is_ok() => journal.pause(paused),
+        Some(_) => {
+            let messages = journal.whole();
+            journal.close(messages);
+        }
+        None => journal.close(messages),
     }
     journal.admitted().leave(&result);
-    if status != TurnStatus::Interrupted || !messages.is_empty() {
-        journal.close(messages);
-    }
-    cx.emit(EventKind::TurnEnded { status, error, usage: journal.usage });
     result
+}
+
+fn status_of(result: &Result<Reply>) -> TurnStatus {
+    match result {
+        Ok(reply) => match reply.end {
+            End::Done => TurnStatus::Completed,
+            End::Interrupted(_) => TurnStatus::Interrupted,
+            End::Failed(_) => TurnStatus::Failed,
+        },
+        Err(error) if error.kind() == ErrorKind::Cancelled => TurnStatus::Cancelled,
+        Err(_) => TurnStatus::Failed,
+    }
+}
+
+fn ended(cx: &CallContext, result: &Result<Reply>, messages: Vec<Arc<Message>>) -> Record {
+    let question = match result {
+        Ok(Reply { end: End::Interrupted(question), .. }) => Some(question.clone()),
+        _ => None,
+    };
+    Record::Ended {
+        turn: cx.scope().turn.clone(),
+        status: status_of(result),
+        messages,
+        error: result.as_ref().err().cloned(),
+        question,
+    }
 }
 
 /// A question that names no agent is this agent's.

@@ -33,7 +33,7 @@ pub(super) struct Fold<'a> {
     pub(super) agent: &'a Agent,
     pub(super) cx: &'a CallContext,
     pub(super) history: &'a [Arc<Message>],
-    pub(super) input: Arc<Message>,
+    pub(super) input: TurnInput,
     pub(super) recorder: Option<&'a Recorder>,
 }
 
@@ -86,8 +86,7 @@ impl Fold<'_> {
     }
 
     fn begin(&self) -> (Box<dyn Run>, Step) {
-        let input = TurnInput { turn: self.cx.scope().turn.clone(), message: self.input.clone() };
-        self.agent.pattern.begin(&input)
+        self.agent.pattern.begin(&self.input)
     }
 
     async fn go_on(
@@ -148,8 +147,17 @@ impl Fold<'_> {
         for (id, op) in ops {
             under_way.push(start(&journal.messages, id, op));
         }
+        let mut stop = None;
         while let Some((id, effect)) = under_way.next().await {
-            let (effect, below) = effect?;
+            let (effect, below) = match effect {
+                Ok(done) if stop.is_none() => done,
+                Ok(_) => continue,
+                // The others end too, each within its grace, so that every one of them tells how.
+                Err(error) => {
+                    stop.get_or_insert(error);
+                    continue;
+                }
+            };
             journal.below += below;
             let done = match self.absorb(journal, id, effect, waiting).await? {
                 Absorbed::Ended(ending) => return Ok(Err(ending)),
@@ -167,14 +175,17 @@ impl Fold<'_> {
                 end => return Ok(Ok(end)),
             }
         }
-        Ok(Ok(Step::Do(Vec::new())))
+        match stop {
+            Some(error) => Err(error),
+            None => Ok(Ok(Step::Do(Vec::new()))),
+        }
     }
 
     async fn perform(&self, messages: &[Arc<Message>], id: OpId, work: Work) -> Result<(Effect, Usage)> {
         let (agent, cx) = (self.agent, self.cx);
         let mut below = Usage::default();
         if let Some(recorder) = self.recorder {
-            let (intent, idempotency) = intent_of(&work);
+            let (intent, idempotency) = intent_of(agent, &work);
             recorder
                 .append(&[Record::Started { turn: cx.scope().turn.clone(), op: id, intent, idempotency }])
                 .await?;
@@ -276,7 +287,8 @@ impl Fold<'_> {
             Outcome::Tools(results) => journal.messages.extend(results.iter().cloned()),
             _ => {}
         }
-        journal.messages.extend(message);
+        // A model that says nothing and asks for nothing leaves no message behind.
+        journal.messages.extend(message.filter(|m| !m.parts().is_empty() || !m.calls().is_empty()));
         let done = OpDone { op: id, outcome };
         if let Some(recorder) = self.recorder {
             recorder
@@ -287,14 +299,12 @@ impl Fold<'_> {
     }
 
     fn pause(&self, journal: &mut Journal<'_>, waiting: VecDeque<(OpId, PausedOp)>) -> Box<Paused> {
-        let mut usage = journal.usage;
-        usage += journal.below;
         Box::new(Paused {
+            turn: self.cx.scope().turn.clone(),
             input: self.input.clone(),
-            messages: std::mem::take(&mut journal.messages),
+            messages: journal.messages.clone(),
             done: std::mem::take(&mut journal.done),
             waiting,
-            usage,
         })
     }
 }
@@ -318,21 +328,34 @@ fn tools(calls: Calls) -> Effect {
     }
 }
 
-fn intent_of(work: &Work) -> (Intent, Idempotency) {
+fn intent_of(agent: &Agent, work: &Work) -> (Intent, Idempotency) {
     let calls =
         |calls: &[mas_contracts::ToolCall]| Intent::Tools(calls.iter().map(|call| call.id.clone()).collect());
     match work {
         Work::Fresh(Op::Model(_)) => (Intent::Model, Idempotency::Rerun),
         Work::Fresh(Op::Tools(all)) | Work::Resumed(PausedOp::Tools { calls: all, .. }, _) => {
-            (calls(all), Idempotency::Ask)
+            (calls(all), rerun_of(agent, all))
         }
         Work::Fresh(Op::Delegate(delegation)) => {
             (Intent::Delegate(delegation.to.clone()), Idempotency::Attach)
         }
         Work::Resumed(PausedOp::Delegate(waiting), _) => {
-            (Intent::Delegate(waiting.question.agent.clone()), Idempotency::Attach)
+            let to = waiting.plan.first().map_or_else(|| "".into(), |(delegation, _)| delegation.to.clone());
+            (Intent::Delegate(to), Idempotency::Attach)
         }
         Work::Fresh(Op::Ask(_)) | Work::Resumed(PausedOp::Ask(_), _) => (Intent::Ask, Idempotency::Rerun),
         Work::Fresh(Op::Say { .. } | Op::Artifact(_) | Op::Wait(_)) => (Intent::Local, Idempotency::Rerun),
     }
+}
+
+/// What may happen to these calls in doubt: the most careful of what each of them allows.
+fn rerun_of(agent: &Agent, calls: &[mas_contracts::ToolCall]) -> Idempotency {
+    let of = |call: &mas_contracts::ToolCall| match agent.toolbox.tool(&call.name) {
+        Some(tool) if tool.spec.idempotent => Idempotency::Rerun,
+        Some(_) => Idempotency::Ask,
+        None => Idempotency::Attach,
+    };
+    let all: Vec<Idempotency> = calls.iter().map(of).collect();
+    let first = |wanted| all.contains(&wanted).then_some(wanted);
+    first(Idempotency::Ask).or_else(|| first(Idempotency::Attach)).unwrap_or(Idempotency::Rerun)
 }

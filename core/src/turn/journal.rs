@@ -1,15 +1,10 @@
 //! The journal of a running turn: its messages, what is done, what was spent.
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
-use mas_contracts::{
-    Arguments, CallContext, EventKind, Message, OpDone, ToolCall, ToolOutput, TurnStatus, Usage,
-};
+use mas_contracts::{Arguments, CallContext, EventKind, Message, OpDone, ToolCall, TurnStatus, Usage};
 
-use crate::session::{Admitted, Commit, Paused};
-
-/// What a result says of a call that was given up.
-const INTERRUPTED: &str = "interrupted: the turn ended before this call did";
+use crate::session::{Admitted, Commit, Paused, close_calls};
 
 /// A turn under way. Dropped before it is closed, it commits what is whole.
 pub(super) struct Journal<'a> {
@@ -72,26 +67,6 @@ impl Drop for Journal<'_> {
             });
         }
     }
-}
-
-/// Gives every call of the last model message a result.
-fn close_calls(messages: &mut Vec<Arc<Message>>) {
-    let Some(at) = messages.iter().rposition(|message| !message.calls().is_empty()) else { return };
-    let answered: HashSet<Arc<str>> = messages
-        .iter()
-        .skip(at)
-        .filter_map(|message| match &**message {
-            Message::Tool { call, .. } => Some(call.clone()),
-            _ => None,
-        })
-        .collect();
-    let open: Vec<ToolCall> = messages
-        .get(at)
-        .map(|message| message.calls().iter().filter(|call| !answered.contains(&call.id)).cloned().collect())
-        .unwrap_or_default();
-    messages.extend(open.into_iter().map(|call| {
-        Arc::new(Message::Tool { call: call.id, name: call.name, output: ToolOutput::error(INTERRUPTED) })
-    }));
 }
 
 /// Gives calls ids that are unique in the conversation; providers send empty and repeated ones.

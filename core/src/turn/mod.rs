@@ -19,6 +19,6 @@ mod journal;
 mod model;
 
 pub use agent::{Agent, OnQuestion, Route, Tool, Toolbox, TurnLimits};
-pub(crate) use bounded::bounded;
+pub(crate) use bounded::{OnDrop, Stopped, bounded};
 pub(crate) use drive::{Recorder, drive};
 pub(crate) use model::stop_error;

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mas_contracts::{CallContext, ChatRequest, Completion, Error, EventKind, Message, ModelOp, Part, Result};
+use mas_contracts::{
+    CallContext, CancelReason, ChatRequest, Completion, Error, EventKind, Message, ModelOp, Part, Result,
+};
 
 use super::{
     agent::Agent,
-    bounded::{Stopped, bounded},
+    bounded::{OnDrop, Stopped, bounded},
     journal::name_calls,
 };
 
@@ -43,7 +45,12 @@ pub(super) async fn call_model(
     let messages = view.len() + turn.len() + op.prompt.len();
     cx.emit(EventKind::ModelStarted { model: agent.model_name.clone(), messages });
     let began = cx.clock().now();
+    let dropped = OnDrop::new(|| {
+        let latency = cx.clock().now().saturating_duration_since(began);
+        cx.emit(ended(None, Some(CallContext::stopped(CancelReason::Abandoned)), latency));
+    });
     let result = bounded(&cx, None, Duration::ZERO, agent.model.chat(&cx, request)).await;
+    dropped.disarm();
     let latency = cx.clock().now().saturating_duration_since(began);
     let result = match result {
         Ok(result) => result,
