@@ -1,10 +1,14 @@
 //! stdout, stderr and the rendering of problems.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::OnceLock,
+};
 
 use mas_core::diagnostic::{Report, Severity};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
+use tokio::sync::Notify;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Sends logs to stderr.
@@ -24,11 +28,30 @@ pub(crate) fn log_to_stderr(verbose: u8) {
         .try_init();
 }
 
-/// Writes to stdout; a reader that has gone is no error of ours.
+/// The first failure of stdout. One per process, as stdout is.
+static FAILURE: OnceLock<io::ErrorKind> = OnceLock::new();
+static UNREAD: Notify = Notify::const_new();
+
+/// Writes to stdout. What cannot be written is remembered: see [`failure`].
 pub(crate) fn out(text: &str) {
     let mut stdout = anstream::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes());
-    let _ = stdout.flush();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        && FAILURE.set(error.kind()).is_ok()
+    {
+        UNREAD.notify_one();
+    }
+}
+
+/// Waits until stdout cannot be written any more.
+pub(crate) async fn unread() {
+    if FAILURE.get().is_none() {
+        UNREAD.notified().await;
+    }
+}
+
+/// Why stdout could not be written; a reader that has gone is no failure of ours.
+pub(crate) fn failure() -> Option<io::ErrorKind> {
+    FAILURE.get().copied().filter(|kind| *kind != io::ErrorKind::BrokenPipe)
 }
 
 /// Writes to stderr.

@@ -2,7 +2,9 @@
 
 use std::{io::IsTerminal, path::Path, sync::Arc, time::Duration};
 
-use mas_contracts::{BuildContext, CancelReason, EventSink, Ids, ObservabilityContract, Part, TurnRequest};
+use mas_contracts::{
+    BuildContext, CallContext, Category, EventSink, Ids, ObservabilityContract, Part, TurnRequest,
+};
 use mas_core::{
     blueprint::{Blueprint, Resolved},
     clock::{RandomIds, TokioClock},
@@ -22,6 +24,7 @@ use crate::{
     report::{Delegations, RunReport, Several, TurnReport},
     screen::Screen,
     setup,
+    stop::{Ending, Stop},
     surroundings::Surroundings,
     trace::{Depth, Trace},
 };
@@ -46,7 +49,7 @@ pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) 
         Err(report) => return invalid(&report),
     };
     console::err_report(&warnings);
-    choose_events(&mut blueprint, &args.events);
+    choose_events(&mut blueprint, &args.events, registry);
     let (observers, store) = match extras(args, registry, &around) {
         Ok(extras) => extras,
         Err(message) => {
@@ -68,7 +71,10 @@ pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) 
         base: &around.cwd,
     };
     let team = match connect(&wiring, connection).await {
-        Ok(team) => team,
+        Ok((team, warnings)) => {
+            console::err_report(&warnings);
+            team
+        }
         Err(report) => return invalid(&report),
     };
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
@@ -97,12 +103,13 @@ async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
     let mut prompts = Prompts::new(args);
     let mut reports = Vec::new();
     let mut stop = Stop::new();
-    let mut interrupted = false;
-    loop {
+    let mut ended = None;
+    let mut broken = false;
+    while ended.is_none() {
         let prompt = tokio::select! {
             biased;
-            () = stop.requested() => {
-                interrupted = true;
+            why = stop.requested() => {
+                ended = Some(why);
                 break;
             }
             prompt = prompts.next() => prompt,
@@ -112,6 +119,7 @@ async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
             Ok(None) => break,
             Err(error) => {
                 console::err(&format!("error: stdin cannot be read: {error}\n"));
+                broken = true;
                 break;
             }
         };
@@ -129,13 +137,11 @@ async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
         tokio::pin!(turn);
         let outcome = tokio::select! {
             biased;
-            () = stop.requested() => {
-                interrupted = true;
-                team.stop(CancelReason::Requested);
-                match tokio::time::timeout(STOP_GRACE, &mut turn).await {
-                    Ok(outcome) => outcome,
-                    Err(_) => break,
-                }
+            why = stop.requested() => {
+                ended = Some(why);
+                team.stop(why.reason());
+                let late = || Err(CallContext::stopped(why.reason()));
+                tokio::time::timeout(STOP_GRACE, &mut turn).await.unwrap_or_else(|_| late())
             }
             outcome = &mut turn => outcome,
         };
@@ -144,59 +150,38 @@ async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
             screen.finish(reply.as_ref().ok());
         }
         let report = TurnReport::new(&id, &prompt, &reply, delegations.take());
-        if let (Some(error), false) = (&report.error, args.json) {
-            console::err(&format!("error[{}]: {}\n", error.code, error.message));
+        if !args.json {
+            console::err(&report.complaints());
         }
         reports.push(report);
-        if interrupted || args.single_turn {
+        if args.single_turn {
             break;
         }
     }
-    let failed = reports.iter().any(TurnReport::failed);
+    let failed = broken || reports.iter().any(TurnReport::failed);
+    let interrupted = matches!(ended, Some(Ending::Asked(_)));
     if args.json {
-        console::out_json(&RunReport::new(&session, reports));
+        let status = match (interrupted, broken) {
+            (true, _) => Some("cancelled"),
+            (false, true) => Some("failed"),
+            (false, false) => None,
+        };
+        console::out_json(&RunReport::new(&session, status, reports));
     }
     match (interrupted, failed) {
         (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Failed,
-        (false, false) => Exit::Done,
-    }
-}
-
-/// Ctrl-C, or the request of a supervisor to end.
-struct Stop {
-    #[cfg(unix)]
-    terminate: Option<tokio::signal::unix::Signal>,
-}
-
-impl Stop {
-    fn new() -> Self {
-        Self {
-            #[cfg(unix)]
-            terminate: tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).ok(),
-        }
-    }
-
-    async fn requested(&mut self) {
-        #[cfg(unix)]
-        if let Some(terminate) = &mut self.terminate {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-        // Without a handler the signal ends the process by itself.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
+        (false, true) if ended.is_none() => Exit::Failed,
+        (false, _) => Exit::Done,
     }
 }
 
 /// Flags about events win over what manifests say.
-fn choose_events(blueprint: &mut Blueprint, args: &EventArgs) {
+fn choose_events(blueprint: &mut Blueprint, args: &EventArgs, registry: &Registry) {
     let EventsFormat::Native = args.events_format;
-    let is_native = |choice: &Selection| choice.name.value == "native";
+    let name = |choice: &Selection| {
+        registry.find(Category::Observability, &choice.name.value).ok().map(|d| d.name.clone())
+    };
+    let is_native = |choice: &Selection| name(choice).is_some_and(|name| name == "native");
     if args.no_events || args.events_file.is_some() || args.events_stderr {
         blueprint.observability.retain(|choice| !is_native(choice));
     } else if args.events && !blueprint.observability.iter().any(is_native) {

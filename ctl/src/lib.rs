@@ -17,6 +17,7 @@ mod prompts;
 mod report;
 mod screen;
 mod setup;
+mod stop;
 mod surroundings;
 mod trace;
 

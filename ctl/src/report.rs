@@ -54,14 +54,14 @@ impl From<&Error> for ErrorReport {
 }
 
 impl RunReport {
-    /// The report of these turns.
-    pub(crate) fn new(session: &str, turns: Vec<TurnReport>) -> Self {
-        let status = if turns.iter().any(TurnReport::failed) {
+    /// The report of these turns. `status` is how the run was ended from outside, if it was.
+    pub(crate) fn new(session: &str, status: Option<&'static str>, turns: Vec<TurnReport>) -> Self {
+        let of_turns = if turns.iter().any(TurnReport::failed) {
             "failed"
         } else {
             turns.last().map_or("completed", |turn| turn.status)
         };
-        Self { session: session.to_owned(), status, turns }
+        Self { session: session.to_owned(), status: status.unwrap_or(of_turns), turns }
     }
 }
 
@@ -104,15 +104,34 @@ impl TurnReport {
     /// Whether the turn counts as failed: itself, or a delegation that failed with no later one to that target
     /// that succeeded.
     pub(crate) fn failed(&self) -> bool {
-        let mut last: HashMap<&str, bool> = HashMap::new();
-        for delegation in &self.delegations {
-            let succeeded = delegation.error.is_none();
-            last.entry(&delegation.to).and_modify(|ok| *ok |= succeeded).or_insert(succeeded);
-            if !succeeded {
-                last.insert(&delegation.to, false);
-            }
-        }
-        self.error.is_some() || last.values().any(|ok| !ok)
+        self.error.is_some() || !self.failed_delegations().is_empty()
+    }
+
+    /// What a person is told after the turn: why it failed, and which delegations did.
+    pub(crate) fn complaints(&self) -> String {
+        let delegations = self.failed_delegations().into_iter().map(|(delegation, error)| {
+            let DelegationReport { from, to, .. } = delegation;
+            format!("error[{}]: delegation {from} -> {to} failed: {}\n", error.code, error.message)
+        });
+        let turn = self.error.iter().map(|error| format!("error[{}]: {}\n", error.code, error.message));
+        delegations.chain(turn).collect()
+    }
+
+    /// The last delegation to each target, where it failed.
+    fn failed_delegations(&self) -> Vec<(&DelegationReport, &ErrorReport)> {
+        let last: HashMap<&str, usize> = self
+            .delegations
+            .iter()
+            .enumerate()
+            .map(|(at, delegation)| (delegation.to.as_str(), at))
+            .collect();
+        let is_last = |at: usize, to: &str| last.get(to) == Some(&at);
+        self.delegations
+            .iter()
+            .enumerate()
+            .filter(|(at, delegation)| is_last(*at, &delegation.to))
+            .filter_map(|(_, delegation)| Some((delegation, delegation.error.as_ref()?)))
+            .collect()
     }
 }
 

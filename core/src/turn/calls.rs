@@ -323,9 +323,6 @@ fn first_question(replies: &[Result<Reply>]) -> Option<(usize, Interruption)> {
 
 /// Runs one tool. Whatever goes wrong is told to the model; only a cancel stops the turn.
 async fn run_tool(agent: &Agent, cx: &CallContext, call: &ToolCall) -> Result<ToolOutput> {
-    let Some(tool) = agent.toolbox.tool(&call.name) else {
-        return Ok(ToolOutput::error(unknown_tool(agent, &call.name)));
-    };
     let cx = cx.next_operation();
     cx.emit(EventKind::ToolStarted { call: Arc::new(call.clone()) });
     let began = cx.clock().now();
@@ -336,9 +333,12 @@ async fn run_tool(agent: &Agent, cx: &CallContext, call: &ToolCall) -> Result<To
         latency: cx.clock().now().saturating_duration_since(began),
     };
     let dropped = OnDrop::new(|| cx.emit(ended(Arc::new(ToolOutput::error("given up")))));
-    let result = match refused(tool, call) {
-        Some(output) => Ok(output),
-        None => run_checked(tool, &cx, call, began).await,
+    let result = match agent.toolbox.tool(&call.name) {
+        None => Ok(ToolOutput::error(unknown_tool(agent, &call.name))),
+        Some(tool) => match refused(tool, call) {
+            Some(output) => Ok(output),
+            None => run_checked(tool, &cx, call, began).await,
+        },
     };
     dropped.disarm();
     let output = match &result {

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     blueprint::{Blueprint, Limits},
-    diagnostic::{Diagnostic, Location, Report},
+    diagnostic::{Diagnostic, Location, Report, Severity},
     registry::Registry,
     team::{Team, TeamLimits, TeamParts},
     turn::{Agent, Route, Tool, Toolbox, TurnLimits},
@@ -38,11 +38,15 @@ pub struct Connection<'a> {
     pub base: &'a Path,
 }
 
-/// Connects a wired team: builds its backends, lists its tools, enlists its agents.
+/// Connects a wired team: builds its backends, lists its tools, enlists its agents. What only observes and
+/// cannot be set up is a warning: it never keeps a team from its work.
 ///
 /// # Errors
 /// Every problem at once, each at its place in the YAML.
-pub async fn connect(wiring: &Wiring<'_>, with: Connection<'_>) -> std::result::Result<Arc<Team>, Report> {
+pub async fn connect(
+    wiring: &Wiring<'_>,
+    with: Connection<'_>,
+) -> std::result::Result<(Arc<Team>, Report), Report> {
     let mut report = Report::new();
     let blueprint = wiring.blueprint;
     let place = blueprint.entry.at.clone();
@@ -58,7 +62,10 @@ pub async fn connect(wiring: &Wiring<'_>, with: Connection<'_>) -> std::result::
     for planned in &wiring.observers {
         match with.registry.build_observability(&planned.name, &outside, &planned.params) {
             Ok(observer) => observers.push(observer),
-            Err(error) => report.push(failed(&place, &format!("observability `{}`", planned.name), &error)),
+            Err(error) => {
+                let what = format!("observability `{}`", planned.name);
+                report.push(failed(&planned.at, &what, &error).severity(Severity::Warning));
+            }
         }
     }
     let team = Team::new(TeamParts {
@@ -84,7 +91,7 @@ pub async fn connect(wiring: &Wiring<'_>, with: Connection<'_>) -> std::result::
     // The entry agent first: the team takes its first for it.
     agents.sort_by_key(|agent| *agent.profile.id != *blueprint.entry.value);
     match team.enlist(agents) {
-        Ok(()) => Ok(team),
+        Ok(()) => Ok((team, report.sorted())),
         Err(error) => {
             report.push(failed(&place, "the team", &error));
             Err(report)

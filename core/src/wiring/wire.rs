@@ -39,10 +39,11 @@ pub(super) struct PlannedAgent<'a> {
 }
 
 /// A plugin that is found, with its parameters.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Planned {
     pub(super) name: String,
     pub(super) params: Value,
+    pub(super) at: Location,
 }
 
 #[derive(Debug)]
@@ -73,8 +74,10 @@ pub fn wire<'a>(
             check_params(descriptor, &route_params(route), &route.params, &mut report);
         }
     }
-    let needs_key =
-        |agent: &AgentBlueprint| !agent.external && !asks_no_model(agent) && agent.model.provider.is_none();
+    let needs_key = |agent: &AgentBlueprint| {
+        let own = agent.model.provider.as_ref().is_some_and(|own| own.value != blueprint.llm.provider.value);
+        !agent.external && !asks_no_model(registry, agent) && !own
+    };
     let has_key =
         !blueprint.agents.iter().any(needs_key) || check_key(&blueprint.llm, environment, &mut report);
     let agents = blueprint
@@ -99,7 +102,7 @@ fn plan_agent<'a>(
     report: &mut Report,
 ) -> Option<PlannedAgent<'a>> {
     // Without its key the provider is told of once already.
-    let model = if asks_no_model(agent) || !has_key {
+    let model = if asks_no_model(registry, agent) || !has_key {
         None
     } else {
         Some(plan_model(blueprint, agent, registry, report))
@@ -120,14 +123,19 @@ fn plan_agent<'a>(
 }
 
 /// Whether the pattern is one that never calls a model, so that none need be there.
-fn asks_no_model(agent: &AgentBlueprint) -> bool {
-    agent.pattern.name.value == "scripted_response"
+fn asks_no_model(registry: &Registry, agent: &AgentBlueprint) -> bool {
+    let pattern = registry.find(Category::DesignPattern, &agent.pattern.name.value);
+    pattern.is_ok_and(|pattern| pattern.name == "scripted_response")
 }
 
 fn plan(registry: &Registry, category: Category, choice: &Selection, report: &mut Report) -> Option<Planned> {
     let descriptor = find(registry, category, &choice.name.value, &choice.name.at, report)?;
     check_params(descriptor, choice.params.value(), &choice.params, report);
-    Some(Planned { name: descriptor.name.to_string(), params: choice.params.value().clone() })
+    Some(Planned {
+        name: descriptor.name.to_string(),
+        params: choice.params.value().clone(),
+        at: choice.name.at.clone(),
+    })
 }
 
 fn plan_tool<'a>(
@@ -163,7 +171,10 @@ fn plan_tool<'a>(
     }
     let params = Value::Object(params);
     check_params(descriptor, &params, &implementation.params, report);
-    Some(PlannedTool { blueprint: tool, source: Planned { name: descriptor.name.to_string(), params } })
+    Some(PlannedTool {
+        blueprint: tool,
+        source: Planned { name: descriptor.name.to_string(), params, at: kind.at.clone() },
+    })
 }
 
 /// The parameters that a backend is given for a route: the selection's, and the endpoint's where there is one.

@@ -16,6 +16,17 @@ use crate::{
 
 /// Runs the command that was given.
 pub(crate) fn run(cli: Cli) -> Exit {
+    let exit = dispatch(cli);
+    match console::failure() {
+        Some(kind) => {
+            console::err(&format!("error: stdout cannot be written: {kind}\n"));
+            if exit == Exit::Done { Exit::Failed } else { exit }
+        }
+        None => exit,
+    }
+}
+
+fn dispatch(cli: Cli) -> Exit {
     match cli.command {
         Command::Validate(args) => validate::run(&args),
         Command::Config { command } => config::run(&command),
