@@ -3,6 +3,9 @@
 //! Messages are JSON values, the model is a trait object, a tool's arguments are parsed from JSON text, the
 //! child is reached through its mailbox, works in a task of its own and answers through a one-shot channel, and
 //! the result is appended. There are no sessions, events, limits, records, budgets, checks or cancellation.
+//!
+//! JSON objects keep the order of their keys, as everywhere in this workspace, and so hash every key; a floor on
+//! sorted objects takes about a quarter less CPU, and every CPU ratio to it is about a third higher.
 
 #![allow(clippy::indexing_slicing, reason = "an absent key of a JSON value reads as null, it never panics")]
 
