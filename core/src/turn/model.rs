@@ -26,6 +26,10 @@ pub(super) async fn call_model(
     turn: &[Arc<Message>],
     op: &ModelOp,
 ) -> Result<Result<Said>> {
+    let began = cx.clock().now();
+    if began >= cx.deadline() {
+        return Err(CallContext::stopped(CancelReason::Deadline));
+    }
     if let Err(spent) = cx.scope().tree.take_model_call() {
         return Ok(Err(spent));
     }
@@ -44,7 +48,6 @@ pub(super) async fn call_model(
     };
     let messages = view.len() + turn.len() + op.prompt.len();
     cx.emit(EventKind::ModelStarted { model: agent.model_name.clone(), messages });
-    let began = cx.clock().now();
     let dropped = OnDrop::new(|| {
         let latency = cx.clock().now().saturating_duration_since(began);
         cx.emit(ended(None, Some(CallContext::stopped(CancelReason::Abandoned)), latency));

@@ -209,3 +209,54 @@ fn usage_mistakes_are_2_and_a_missing_file_is_3() {
     assert_eq!(missing.code, Some(3));
     assert!(missing.err.contains("x.yaml") && missing.out.is_empty(), "{}", missing.err);
 }
+
+#[test]
+fn a_failed_delegation_is_told_on_stderr() {
+    let run = team(FAILS).run(&["run-mas", "mas.yaml", "-q", "it"]);
+    insta::assert_snapshot!(run.err, @"error[mas::run::unavailable]: delegation a -> b failed: the model is down");
+}
+
+#[test]
+fn stdin_that_is_no_text_fails_the_run() {
+    let bench = team(WORKS);
+    let mut child = bench
+        .command(&["run-mas", "mas.yaml", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    child.stdin.take().expect("it has a stdin").write_all(b"it\n\xff\xfe\n").expect("it reads");
+    let run: crate::bench::Printed = child.wait_with_output().expect("it ends").into();
+    assert_eq!((run.code, &run.json()["status"]), (Some(1), &"failed".into()));
+    assert!(run.err.contains("stdin cannot be read"), "{}", run.err);
+}
+
+#[test]
+fn a_stdout_that_takes_nothing_fails_the_run_and_a_reader_that_goes_ends_it() {
+    let bench = team("rules: [{chunks: [one, two], chunk_delay_ms: 60000}]\n");
+    if let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") {
+        let output = bench.command(&["plan", "mas.yaml"]).stdout(full).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("stdout cannot be written"));
+    }
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let output =
+        bench.command(&["run-mas", "mas.yaml", "-q", "go"]).stdout(writer).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "it ends at once");
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_keeps_nobody_from_working() {
+    let bench = team(WORKS);
+    let output = bench
+        .command(&["run-mas", "mas.yaml", "-q", "it"])
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME")
+        .output()
+        .expect("it runs");
+    let run: crate::bench::Printed = output.into();
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.err.contains("observability `native` cannot be set up"), "{}", run.err);
+}

@@ -13,6 +13,7 @@ mod team;
 
 mod cancel;
 mod delegation;
+mod ends;
 mod questions;
 mod sessions;
 mod turns;
