@@ -4,6 +4,7 @@
 
 mod agent;
 mod hash;
+mod limits;
 mod llm;
 mod resolve;
 mod types;

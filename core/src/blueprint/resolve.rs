@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::agent::AgentResolver;
+use super::limits::limits_of;
 use super::types::{Blueprint, CommSelections, EndpointBlueprint, Limits};
 use super::{llm, unsupported};
 use crate::config::Defaults;
@@ -130,7 +131,7 @@ pub fn resolve(input: ResolveInput<'_>) -> Result<Resolved, Report> {
         llm,
         observability,
         allow_cycles: input.loaded.team.as_ref().is_some_and(|team| team.allow_cycles),
-        limits: input.options.limits.clone(),
+        limits: limits_of(input.loaded.team.as_ref(), &input.options.limits),
         hash: String::new(),
     };
     blueprint.rehash();

@@ -178,20 +178,26 @@ pub struct LlmBlueprint {
 }
 
 /// Limits that differ from the defaults; absent ones are the defaults.
+///
+/// A MAS states them at its root, under `x-mas-limits`, by these names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Deepest delegation.
-    pub depth: Option<u32>,
-    /// Delegations at once.
-    pub concurrent_delegations: Option<u32>,
+    pub depth: Option<u16>,
+    /// Calls of one answer that run side by side.
+    pub calls_at_once: Option<usize>,
+    /// Delegations in one answer.
+    pub delegations_per_answer: Option<usize>,
     /// Longest delegation in seconds.
     pub delegation_seconds: Option<u64>,
-    /// Model calls of one tree of turns.
+    /// Model calls of one run.
     pub model_calls: Option<u64>,
-    /// Tokens of one tree of turns.
+    /// Tokens of one run.
     pub tokens: Option<u64>,
-    /// Longest tree of turns in seconds.
-    pub tree_seconds: Option<u64>,
+    /// Longest run in seconds.
+    pub run_seconds: Option<u64>,
+    /// Who answers a peer's question: the model instead of the person at the root.
+    pub question_to_model: Option<bool>,
 }
 
 impl LlmBlueprint {

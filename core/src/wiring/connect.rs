@@ -17,7 +17,7 @@ use crate::{
     diagnostic::{Diagnostic, Location, Report, Severity},
     registry::Registry,
     team::{Team, TeamLimits, TeamParts},
-    turn::{Agent, Route, Tool, Toolbox, TurnLimits},
+    turn::{Agent, OnQuestion, Route, Tool, Toolbox, TurnLimits},
 };
 
 /// What a team is connected with.
@@ -241,9 +241,9 @@ fn team_limits(limits: &Limits) -> TeamLimits {
         tree: TreeLimits {
             model_calls: limits.model_calls.unwrap_or(standard.tree.model_calls),
             tokens: limits.tokens.unwrap_or(standard.tree.tokens),
-            depth: limits.depth.and_then(|depth| u16::try_from(depth).ok()).unwrap_or(standard.tree.depth),
+            depth: limits.depth.unwrap_or(standard.tree.depth),
         },
-        run: limits.tree_seconds.map_or(standard.run, Duration::from_secs),
+        run: limits.run_seconds.map_or(standard.run, Duration::from_secs),
         ..standard
     }
 }
@@ -251,12 +251,13 @@ fn team_limits(limits: &Limits) -> TeamLimits {
 fn turn_limits(limits: &Limits) -> TurnLimits {
     let standard = TurnLimits::default();
     TurnLimits {
-        calls_at_once: limits
-            .concurrent_delegations
-            .and_then(|count| usize::try_from(count).ok())
-            .unwrap_or(standard.calls_at_once),
+        calls_at_once: limits.calls_at_once.unwrap_or(standard.calls_at_once),
+        delegations_per_answer: limits.delegations_per_answer.unwrap_or(standard.delegations_per_answer),
         delegation: limits.delegation_seconds.map_or(standard.delegation, Duration::from_secs),
-        ..standard
+        on_question: match limits.question_to_model {
+            Some(true) => OnQuestion::Model,
+            Some(false) | None => standard.on_question,
+        },
     }
 }
 

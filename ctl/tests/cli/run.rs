@@ -260,3 +260,27 @@ fn a_log_that_cannot_be_opened_keeps_nobody_from_working() {
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.err.contains("observability `native` cannot be set up"), "{}", run.err);
 }
+
+#[test]
+fn a_team_states_its_limits() {
+    let bench = team(
+        "\
+rules:
+  - {agent: a, tool_failed: delegate_to_b, say: '{tool:delegate_to_b}'}
+  - {agent: a, calls: [{tool: delegate_to_b, arguments: {task: go}}]}
+  - {agent: b, delay_ms: 60000, say: late}
+",
+    );
+    let text = std::fs::read_to_string(bench.dir.path().join("mas.yaml")).expect("it is there");
+    let limited = |limits: &str| text.replace("kind: MAS\n", &format!("kind: MAS\nx-mas-limits: {limits}\n"));
+    bench.write("mas.yaml", &limited("{delegation_seconds: 1}"));
+    let run = bench.run(&["run-mas", "mas.yaml", "-q", "it"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.err.contains("delegation a -> b failed: the deadline passed"), "{}", run.err);
+    bench.write("mas.yaml", &limited("{model_calls: 1}"));
+    assert!(bench.run(&["run-mas", "mas.yaml", "-q", "it"]).err.contains("budget of 1 model calls"));
+    bench.write("mas.yaml", &limited("{model_cals: 1, depth: 0}"));
+    let refused = bench.run(&["validate", "mas.yaml"]);
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.out.contains("did you mean `model_calls`?"), "{}", refused.out);
+}

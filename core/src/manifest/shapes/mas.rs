@@ -13,6 +13,18 @@ pub(in crate::manifest) const MAS: Shape = Shape::Record(&closed(&[
     must("spec", SPEC),
     may("intent", Shape::Record(&closed(&[may("summary", Shape::Text)]))),
     may("x-mas-allow-cycles", Shape::Flag),
+    may("x-mas-limits", LIMITS),
+]));
+
+const LIMITS: Shape = Shape::Record(&closed(&[
+    may("depth", COUNT),
+    may("calls_at_once", COUNT),
+    may("delegations_per_answer", COUNT),
+    may("delegation_seconds", COUNT),
+    may("model_calls", COUNT),
+    may("tokens", COUNT),
+    may("run_seconds", COUNT),
+    may("on_question", Shape::Word(&["root", "model"])),
 ]));
 
 const METADATA: Shape = Shape::Record(&closed(&[
