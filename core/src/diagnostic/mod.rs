@@ -4,6 +4,7 @@
 //! so that every problem shows at once. Rendering with source lines and carets is the caller's: both implement what
 //! `miette` needs ([`Diagnostic::rendered`]); the plain form is one line each, and [`Record`] is the JSON form.
 
+mod mask;
 mod nearest;
 mod render;
 mod report;

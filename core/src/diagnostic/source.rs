@@ -1,9 +1,12 @@
 //! Source texts and places in them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+
+use super::mask::masked;
 
 /// A text that diagnostics point into, usually a file.
 pub struct Source {
@@ -11,6 +14,8 @@ pub struct Source {
     name: String,
     text: Arc<str>,
     line_starts: OnceLock<Vec<usize>>,
+    /// The text as excerpts show it, made when the first one is.
+    shown: OnceLock<Arc<str>>,
 }
 
 impl Source {
@@ -18,13 +23,19 @@ impl Source {
     pub fn new(path: impl Into<PathBuf>, text: impl Into<Arc<str>>, base: Option<&Path>) -> Arc<Self> {
         let path = path.into();
         let name = shown_name(&path, base);
-        Arc::new(Self { path, name, text: text.into(), line_starts: OnceLock::new() })
+        Arc::new(Self { path, name, text: text.into(), line_starts: OnceLock::new(), shown: OnceLock::new() })
     }
 
     /// Makes a source that is not a file, such as a flag or a bundled document; `name` is shown as it is.
     pub fn named(name: impl Into<String>, text: impl Into<Arc<str>>) -> Arc<Self> {
         let name = name.into();
-        Arc::new(Self { path: PathBuf::from(&name), name, text: text.into(), line_starts: OnceLock::new() })
+        Arc::new(Self {
+            path: PathBuf::from(&name),
+            name,
+            text: text.into(),
+            line_starts: OnceLock::new(),
+            shown: OnceLock::new(),
+        })
     }
 
     /// The path the text was read from.
@@ -74,7 +85,11 @@ impl miette::SourceCode for Source {
         before: usize,
         after: usize,
     ) -> Result<Box<dyn miette::SpanContents<'a> + 'a>, miette::MietteError> {
-        let inner = self.text.as_ref().read_span(span, before, after)?;
+        let shown = self.shown.get_or_init(|| match masked(&self.text) {
+            Cow::Borrowed(_) => self.text.clone(),
+            Cow::Owned(masked) => masked.into(),
+        });
+        let inner = shown.as_ref().read_span(span, before, after)?;
         Ok(Box::new(miette::MietteSpanContents::new_named(
             self.name.clone(),
             inner.data(),

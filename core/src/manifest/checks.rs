@@ -218,6 +218,18 @@ fn check_flavour(node: &Node, report: &mut Report) {
 }
 
 fn check_endpoint(node: &Node, report: &mut Report) {
+    // Other keys are the protocol's own parameters; one that is nearly a key of every endpoint is a slip.
+    const KEYS: [&str; 7] = ["protocol", "usage", "expose", "url", "headers", "timeout", "a2a"];
+    for entry in node.map().into_iter().flat_map(|map| map.iter()) {
+        let near = nearest(&entry.key, KEYS).filter(|near| *near != &*entry.key);
+        if let Some(near) = near.filter(|_| !KEYS.contains(&&*entry.key) && entry.key.chars().count() > 3) {
+            let message = format!("unknown key `{}` of an endpoint", entry.key);
+            report.push(
+                Diagnostic::error("mas::manifest::unknown_key", &entry.key_at, message)
+                    .help(format!("did you mean `{near}`?")),
+            );
+        }
+    }
     let Some(url) = node.get("url").filter(|url| url.is_scalar() && url.style != Style::MissingEnv) else {
         return;
     };

@@ -9,4 +9,5 @@ mod interrupt;
 mod offline;
 mod plan;
 mod run;
+mod secrets;
 mod validate;
