@@ -350,8 +350,11 @@ impl AgentHost for Team {
         let mut admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
         // However this ends, a conversation for one call leaves nothing behind, unless it waits for a person.
         let forget = OnDrop::new(|| {
-            if message.thread.is_once() {
-                self.sessions.remove_below(session.key());
+            match (message.thread.is_once(), agent.routes.is_empty()) {
+                (false, _) => {}
+                // Who delegates to nobody has no conversations below.
+                (true, true) => self.sessions.remove(session.key()),
+                (true, false) => self.sessions.remove_below(session.key()),
             }
         });
         let reply = match &mut admission {
