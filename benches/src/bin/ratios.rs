@@ -18,12 +18,21 @@ use mas_benches::{
     Failure, Result, floor,
     floor::Floor,
     generate::write_system,
-    measure::{self, Compared, Desk, Flavour, Program},
+    measure::{self, Compared, Desk, Flavour, Program, Side},
     team,
     team::Bench,
     work::{self, Models},
 };
-use mas_core::manifest::{Environment, Options, validate};
+use mas_core::{
+    blueprint::{ResolveInput, ResolveOptions, resolve},
+    config::Defaults,
+    diagnostic::Report,
+    manifest::{Environment, Located, Options, load, load_infra, validate},
+    registry::Registry,
+    wiring::{Hosting, wire},
+};
+use mas_models as _;
+use mas_tools as _;
 use saphyr_parser::Parser;
 use serde_json::{Map, Value, json};
 
@@ -235,6 +244,8 @@ fn rows_of_systems(ask: &Ask) -> Result<Vec<Row>> {
     Ok(vec![
         row("validate_200", "validate 200 agents, CPU (floor: parse)")?,
         row("validate_1000", "validate 1,000 agents, CPU (floor: parse)")?,
+        row("wire_200", "load, resolve and wire 200 agents, CPU (floor: parse)")?,
+        row("wire_1000", "load, resolve and wire 1,000 agents, CPU (floor: parse)")?,
     ])
 }
 
@@ -428,9 +439,10 @@ fn in_flight_floor(desk: &Desk, quick: bool) -> Result<Value> {
     Ok(json!({"kib": peak / count as f64}))
 }
 
-/// Validates generated systems; the floor only reads the files and parses them.
+/// Validates and wires generated systems; the floor only reads the files and parses them.
 fn systems(quick: bool) -> Result<Value> {
     let mut figures = Map::new();
+    let registry = Registry::linked().map_err(|errors| Failure::Wrong(format!("{errors:?}")))?;
     for agents in [200, 1_000] {
         let dir = tempfile::tempdir()?;
         let path = write_system(dir.path(), agents)?;
@@ -459,12 +471,40 @@ fn systems(quick: bool) -> Result<Value> {
             }
             Ok(())
         };
-        let compared = measure::compare_counts(if quick { 3 } else { 7 }, (1, &floor), (1, &ours))?;
-        figures.insert(format!("validate_{agents}"), json!(compared.ours_us));
-        figures.insert(format!("validate_{agents}_floor"), json!(compared.floor_us));
-        figures.insert(format!("validate_{agents}_ratio"), json!(compared.ratio));
+        let wired = |count: u64| (0..count).try_for_each(|_| wire_system(&path, &registry, &environment));
+        let pairs = if quick { 3 } else { 7 };
+        for (what, side) in [("validate", &ours as Side<'_>), ("wire", &wired)] {
+            let compared = measure::compare_counts(pairs, (1, &floor), (1, side))?;
+            figures.insert(format!("{what}_{agents}"), json!(compared.ours_us));
+            figures.insert(format!("{what}_{agents}_floor"), json!(compared.floor_us));
+            figures.insert(format!("{what}_{agents}_ratio"), json!(compared.ratio));
+        }
     }
     Ok(Value::Object(figures))
+}
+
+/// From the files to a wiring, with the mock model.
+fn wire_system(path: &std::path::Path, registry: &Registry, environment: &Environment) -> Result<()> {
+    let wrong = |report: Report| Failure::Wrong(report.to_string());
+    let options = Options::default();
+    let loaded = load(path, &options, environment).map_err(wrong)?;
+    let mock = [Located::unplaced("standard:mock-llm")];
+    let (infra, _) = load_infra(&mock, std::path::Path::new("."), &options, environment).map_err(wrong)?;
+    let resolved = resolve(ResolveInput {
+        loaded: &loaded,
+        flavour: None,
+        workspace_infra: &[],
+        flag_infra: &infra,
+        defaults: &Defaults::default(),
+        environment,
+        options: &ResolveOptions::default(),
+    })
+    .map_err(wrong)?;
+    let wiring = wire(&resolved.blueprint, registry, environment, Hosting::Everything).map_err(wrong)?;
+    if wiring.routes.len() + 1 != resolved.blueprint.agents.len() {
+        return Err(Failure::Wrong(format!("{} routes are wired", wiring.routes.len())));
+    }
+    Ok(())
 }
 
 fn files_below(dir: &std::path::Path) -> Result<Vec<PathBuf>> {
