@@ -323,8 +323,10 @@ impl Team {
 #[async_trait]
 impl AgentHost for Team {
     async fn run(&self, cx: &CallContext, to: &str, message: Outbound) -> Result<Reply> {
-        let agent = self.agent(to)?.clone();
+        let agent = self.agent(to)?;
         let above = cx.scope();
+        let Outbound { parts, message_id, thread, task } = message;
+        let once = thread.is_once();
         if above.passes_through(to) {
             return Err(Error::new(ErrorKind::Loop, format!("`{to}` waits for this call already"))
                 .with_code("mas::delegation::loop"));
@@ -332,25 +334,25 @@ impl AgentHost for Team {
         let key = SessionKey {
             owner: above.tree.owner().cloned(),
             agent: agent.profile.id.clone(),
-            session: message.thread.key(to),
+            session: thread.key(to),
         };
+        drop(thread);
         let session = self.sessions.open(key);
-        let tree = above.tree.clone();
         let scope = Arc::new(Scope {
             session: session.key().session.clone(),
-            turn: message.message_id.clone(),
+            turn: message_id.clone(),
             agent: agent.profile.id.clone(),
             depth: above.depth.saturating_add(1),
             parent: Some(above.clone()),
             caller: Some(cx.call()),
             sink: above.sink.clone(),
-            tree: tree.clone(),
+            tree: above.tree.clone(),
         });
         let child = CallContext::new(scope, cx.deadline());
-        let mut admission = session.admit(message.message_id, message.parts, &tree, None, false)?;
+        let mut admission = session.admit(message_id, parts, &above.tree, None, false)?;
         // However this ends, a conversation for one call leaves nothing behind, unless it waits for a person.
         let forget = OnDrop::new(|| {
-            match (message.thread.is_once(), agent.routes.is_empty()) {
+            match (once, agent.routes.is_empty()) {
                 (false, _) => {}
                 // Who delegates to nobody has no conversations below.
                 (true, true) => self.sessions.remove(session.key()),
@@ -360,7 +362,7 @@ impl AgentHost for Team {
         let reply = match &mut admission {
             Admission::Known(slot) => slot.get().await,
             Admission::New(admitted) => {
-                self.run_admitted(&agent, &child, &session, admitted, message.task.as_deref()).await
+                self.run_admitted(agent, &child, &session, admitted, task.as_deref()).await
             }
         };
         match &reply {
