@@ -87,3 +87,17 @@ fn the_json_document_has_files_and_findings() {
         "{findings:?}"
     );
 }
+
+#[test]
+fn a_target_that_an_endpoint_may_provide_is_a_warning() {
+    let bench = crate::bench::team("rules: [{say: x}]\n");
+    let text = std::fs::read_to_string(bench.dir.path().join("mas.yaml")).expect("it is there");
+    let far = text.replace("delegates_to: [b]", "delegates_to: [b, far]");
+    bench.write("far.yaml", &far);
+    bench.write("alone.yaml", &far.replace("  infra_refs: [infra.yaml]\n", ""));
+    let run = bench.run(&["validate", "far.yaml"]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+    assert!(run.out.contains("`far`") && run.out.contains("1 warning"), "{}", run.out);
+    assert_eq!(bench.run(&["validate", "alone.yaml"]).code, Some(3));
+    assert_eq!(bench.run(&["plan", "far.yaml"]).code, Some(3));
+}
