@@ -172,3 +172,27 @@ async fn react_stops_with_a_typed_error_at_its_step_limit() {
     let error = ask(&team, say("go")).await.0.expect_err("it stops");
     assert_eq!((error.kind(), &*error.code()), (ErrorKind::Limit, "mas::pattern::max_steps"));
 }
+
+/// Gives a notice before it answers, as a provider that fell back to another model does.
+struct Noticing;
+
+#[async_trait]
+impl mas_contracts::ModelContract for Noticing {
+    async fn chat(&self, cx: &CallContext, request: mas_contracts::ChatRequest<'_>) -> Result<Completion> {
+        cx.emit(EventKind::Notice { text: "fell back to another model".into() });
+        cx.emit_text(request.audience, "42");
+        Ok(says("42"))
+    }
+}
+
+#[tokio::test]
+async fn a_notice_is_an_event_and_never_part_of_an_answer() {
+    let team = team(vec![Member::new("a", Arc::new(Noticing))]).await;
+    let (reply, events) = ask(&team, say_in("s", "go")).await;
+    assert!(events.iter().any(|kind| matches!(kind, EventKind::Notice { .. })));
+    let reply = reply.expect("it answers");
+    assert_eq!((&*reply.text(), reply.artifacts.len()), ("42", 0));
+    let key = mas_contracts::SessionKey { owner: None, agent: "a".into(), session: "s".into() };
+    let history = team.session(&key).expect("it is there").history();
+    assert!(history.iter().all(|message| !message.text().contains("fell back")));
+}
