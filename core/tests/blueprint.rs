@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use mas_core::blueprint::{Blueprint, ResolveInput, ResolveOptions, Resolved, resolve};
 use mas_core::config::{Config, Defaults};
 use mas_core::diagnostic::Report;
-use mas_core::manifest::{Environment, Located, Options, Usage, load, load_flavour, load_infra, validate};
+use mas_core::manifest::{Environment, Located, Options, Usage, load, load_flavour, load_infra};
 
 struct Desk(tempfile::TempDir);
 
@@ -403,29 +403,4 @@ fn config_layers_say_who_set_what() {
     work/config.yaml:3:1: error[mas::manifest::unknown_key]: unknown key `mas_ctll` at the top level
       help: did you mean `mas_ctl`?
     ");
-}
-
-/// A generated team, to measure: `cargo test --release -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn two_hundred_agents_validate_quickly() {
-    let desk = Desk::new();
-    let mut rows = String::new();
-    let mut names = Vec::new();
-    for index in 0..200 {
-        let text = MODERATOR
-            .replace("    style: {ref: ../prompts/style.md}\n    file: ../prompts/style.md\n", "")
-            .replace("  skills: [house-style]\n", "");
-        desk.put(&format!("agents/a{index}.yaml"), &text);
-        rows.push_str(&format!("      - {{id: a{index}, ref: agents/a{index}.yaml}}\n"));
-        names.push(format!("a{index}"));
-    }
-    desk.put("tools/fare.tool.yaml", FARE_TOOL);
-    let path = desk.put("mas.yaml", &format!("apiVersion: mas/v1\nkind: MAS\nmetadata: {{name: t}}\nspec:\n  agency:\n    agents:\n{rows}  workflow:\n    entry: a0\n    nodes: [{{id: a0, delegates_to: [{}]}}]\n", names[1..].join(", ")));
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        let validation = validate(std::slice::from_ref(&path), &Options::default(), &Environment::default());
-        println!("{:?} {}", start.elapsed(), validation.report);
-        assert!(!validation.report.has_errors());
-    }
 }

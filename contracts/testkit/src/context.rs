@@ -1,15 +1,33 @@
 //! Call contexts for tests.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use mas_contracts::{CallContext, CallId, Clock, EventSink, NoEvents, Scope, Tree, TreeLimits};
+use mas_contracts::{
+    BuildContext, CallContext, CallId, Clock, Env, EventSink, NoEvents, Scope, Tree, TreeLimits,
+};
 
-use crate::TokioClock;
+use crate::{ScriptedHost, SeqIds, TokioClock};
 
 /// The context of a root turn of the agent `root` with a minute to go, on a fresh tree.
 #[must_use]
 pub fn call_context() -> CallContext {
     CallContextBuilder::new("root").build()
+}
+
+/// What a builder is given: no agents, this environment, tokio's clock, ids in sequence.
+#[must_use]
+pub fn build_context(base: &Path, env: &[(&str, &str)]) -> BuildContext {
+    BuildContext {
+        host: Weak::<ScriptedHost>::new(),
+        env: Env::new(env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))),
+        clock: TokioClock::shared(),
+        ids: Arc::new(SeqIds::default()),
+        base: base.into(),
+    }
 }
 
 /// Builds scopes and call contexts; everything but the agent has a default.

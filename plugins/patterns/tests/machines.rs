@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
-mod support;
-
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use mas_contracts::{
@@ -60,7 +58,9 @@ fn descriptor(name: &str) -> &'static Descriptor {
 
 fn build(name: &str, params: &Value) -> Result<Arc<dyn PatternContract>, Error> {
     match &descriptor(name).builder {
-        Builder::Pattern(build) => build.build(&support::build_context(), params),
+        Builder::Pattern(build) => {
+            build.build(&mas_testkit::build_context(std::path::Path::new("."), &[]), params)
+        }
         other => panic!("{name} builds {}", other.category()),
     }
 }

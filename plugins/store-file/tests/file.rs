@@ -1,8 +1,6 @@
 //! The store `file`: round trips, torn lines, locks, names and modes.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
-mod support;
-
 use std::{
     fs,
     io::Write,
@@ -16,8 +14,8 @@ use mas_contracts::{
     StoreContract, TurnStatus, inventory,
 };
 use mas_store_file::FileStore;
+use mas_testkit::build_context;
 use serde_json::json;
-use support::build_context;
 
 fn store(folder: &Path) -> FileStore {
     FileStore::open(&build_context(folder, &[]), Some("sessions")).unwrap()

@@ -1,15 +1,14 @@
 //! The provider `native`, as a manifest declares it.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
-mod support;
-
 use std::{path::Path, sync::Arc};
 
 use mas_contracts::{
     Arguments, Builder, Descriptor, Error, ErrorKind, Message, ToolCall, ToolContract, ToolOutput, inventory,
 };
-use serde_json::{Value, json};
-use support::{build_context, call_context};
+use mas_testkit::{build_context, call_context};
+use mas_tools as _;
+use serde_json::{Value, json}; // links the registrations
 
 const FARES: &str = "
 data:
@@ -25,7 +24,7 @@ fn descriptor() -> &'static Descriptor {
 
 fn build(base: &Path, params: &Value) -> Result<Arc<dyn ToolContract>, Error> {
     match &descriptor().builder {
-        Builder::Tool(build) => build.build(&build_context(base), params),
+        Builder::Tool(build) => build.build(&build_context(base, &[]), params),
         other => panic!("{}", other.category()),
     }
 }

@@ -2,15 +2,11 @@
 
 use std::{
     path::Path,
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
-use mas_contracts::{
-    AgentHost, AgentProfile, BoxFuture, BuildContext, CallContext, CancelReason, Clock, Env, Error,
-    EventStream, Ids, Outbound, Reply, Result, TurnKey, TurnRequest, TurnTicket,
-};
+use mas_contracts::{BoxFuture, BuildContext, Clock, Ids};
 
 static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
 
@@ -37,41 +33,11 @@ impl Ids for TokioClock {
     }
 }
 
-struct NoAgents;
-
-#[async_trait]
-impl AgentHost for NoAgents {
-    async fn run(&self, _cx: &CallContext, _to: &str, _message: Outbound) -> Result<Reply> {
-        Err(Error::internal("no agents here"))
-    }
-
-    fn submit(&self, _request: TurnRequest) -> Result<TurnTicket> {
-        Err(Error::internal("no agents here"))
-    }
-
-    fn cancel(&self, _turn: &TurnKey, _reason: CancelReason) -> bool {
-        false
-    }
-
-    fn subscribe(&self, _turn: &TurnKey, _after: u64) -> Option<EventStream> {
-        None
-    }
-
-    fn describe(&self, _agent: &str) -> Option<AgentProfile> {
-        None
-    }
-
-    fn agents(&self) -> Vec<Arc<str>> {
-        Vec::new()
-    }
-}
-
+/// The testkit's, with a calendar and run ids that the expectations name.
 pub(crate) fn build_context(base: &Path, env: &[(&str, &str)]) -> BuildContext {
     BuildContext {
-        host: Weak::<NoAgents>::new(),
-        env: Env::new(env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))),
         clock: Arc::new(TokioClock),
         ids: Arc::new(TokioClock),
-        base: base.into(),
+        ..mas_testkit::build_context(base, env)
     }
 }

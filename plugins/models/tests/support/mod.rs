@@ -2,82 +2,19 @@
 #![allow(clippy::unwrap_used)] // a test may stop short
 
 use std::{
-    path::Path,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
-use async_trait::async_trait;
 use mas_contracts::{
-    AgentHost, AgentProfile, Audience, BoxFuture, BuildContext, Builder, CallContext, CancelReason,
-    ChatRequest, Clock, Completion, Descriptor, Env, Error, Event, EventKind, EventSink, EventStream, Ids,
-    Message, ModelContract, Outbound, Reply, Result, Scope, ToolSpec, Tree, TreeLimits, TurnKey, TurnRequest,
-    TurnTicket, inventory,
+    Audience, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, Event,
+    EventKind, EventSink, Message, ModelContract, Result, Scope, ToolSpec, Tree, TreeLimits, inventory,
 };
 use mas_models as _; // links the registrations
+use mas_testkit::TokioClock;
 use serde_json::Value;
 
-#[derive(Debug)]
-struct TokioClock;
-
-impl Clock for TokioClock {
-    fn now(&self) -> Instant {
-        tokio::time::Instant::now().into_std()
-    }
-
-    fn unix_time(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn sleep_until(&self, at: Instant) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep_until(at.into()))
-    }
-}
-
-impl Ids for TokioClock {
-    fn next_id(&self) -> Arc<str> {
-        "id".into()
-    }
-}
-
-struct NoAgents;
-
-#[async_trait]
-impl AgentHost for NoAgents {
-    async fn run(&self, _cx: &CallContext, _to: &str, _message: Outbound) -> Result<Reply> {
-        Err(Error::internal("no agents here"))
-    }
-
-    fn submit(&self, _request: TurnRequest) -> Result<TurnTicket> {
-        Err(Error::internal("no agents here"))
-    }
-
-    fn cancel(&self, _turn: &TurnKey, _reason: CancelReason) -> bool {
-        false
-    }
-
-    fn subscribe(&self, _turn: &TurnKey, _after: u64) -> Option<EventStream> {
-        None
-    }
-
-    fn describe(&self, _agent: &str) -> Option<AgentProfile> {
-        None
-    }
-
-    fn agents(&self) -> Vec<Arc<str>> {
-        Vec::new()
-    }
-}
-
-pub(crate) fn build_context(base: &Path, env: &[(&str, &str)]) -> BuildContext {
-    BuildContext {
-        host: Weak::<NoAgents>::new(),
-        env: Env::new(env.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))),
-        clock: Arc::new(TokioClock),
-        ids: Arc::new(TokioClock),
-        base: base.into(),
-    }
-}
+pub(crate) use mas_testkit::build_context;
 
 pub(crate) fn descriptor(name: &str) -> &'static Descriptor {
     inventory::iter::<Descriptor>().find(|d| d.name == name).unwrap()
@@ -124,7 +61,7 @@ impl Turn {
             parent: None,
             caller: None,
             sink: heard.clone(),
-            tree: Arc::new(Tree::new(TreeLimits::default(), Arc::new(TokioClock))),
+            tree: Arc::new(Tree::new(TreeLimits::default(), TokioClock::shared())),
         };
         let deadline = tokio::time::Instant::now().into_std() + Duration::from_secs(60);
         Self {
