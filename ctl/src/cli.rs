@@ -49,6 +49,16 @@ pub(crate) struct SetupArgs {
     pub(crate) flavour: Option<String>,
 }
 
+/// What every command that resolves a manifest takes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct TeamArgs {
+    /// The model of every agent, whatever manifests say.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) setup: SetupArgs,
+}
+
 /// Arguments of `run-mas` and `chat`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -76,7 +86,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) events: EventArgs,
     #[command(flatten)]
-    pub(crate) setup: SetupArgs,
+    pub(crate) team: TeamArgs,
 }
 
 /// Where events go.
@@ -135,7 +145,7 @@ pub(crate) struct PlanArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) setup: SetupArgs,
+    pub(crate) team: TeamArgs,
 }
 
 /// What to show of the registry.

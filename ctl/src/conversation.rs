@@ -8,7 +8,6 @@ use mas_contracts::{
 use mas_core::{
     blueprint::{Blueprint, Resolved},
     clock::{RandomIds, TokioClock},
-    diagnostic::Report,
     manifest::Selection,
     registry::Registry,
     team::Team,
@@ -44,9 +43,9 @@ pub(crate) struct Style {
 /// Runs the conversation that the arguments describe.
 pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) -> Exit {
     let around = Surroundings::take();
-    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.setup, &around) {
+    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, &around) {
         Ok(resolved) => resolved,
-        Err(report) => return invalid(&report),
+        Err(report) => return setup::invalid(&report, args.json),
     };
     console::err_report(&warnings);
     choose_events(&mut blueprint, &args.events, registry);
@@ -59,7 +58,7 @@ pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) 
     };
     let wiring = match wire(&blueprint, registry, &around.environment, style.hosting) {
         Ok(wiring) => wiring,
-        Err(report) => return invalid(&report),
+        Err(report) => return setup::invalid(&report, args.json),
     };
     let connection = Connection {
         registry,
@@ -75,7 +74,7 @@ pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) 
             console::err_report(&warnings);
             team
         }
-        Err(report) => return invalid(&report),
+        Err(report) => return setup::invalid(&report, args.json),
     };
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
     let exit = turns(args, &team, speaker).await;
@@ -225,9 +224,4 @@ fn build_context(around: &Surroundings, base: &Path) -> BuildContext {
         ids: Arc::new(RandomIds),
         base: base.to_path_buf(),
     }
-}
-
-fn invalid(report: &Report) -> Exit {
-    console::err_report(report);
-    Exit::Invalid
 }

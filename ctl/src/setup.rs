@@ -5,11 +5,21 @@ use std::path::Path;
 use mas_core::{
     blueprint::{ResolveInput, ResolveOptions, Resolved, resolve},
     config::Config,
-    diagnostic::Report,
+    diagnostic::{Diagnostic, Location, Report},
     manifest::{FlavourDocument, InfraDocument, Located, Options, load, load_flavour, load_infra},
 };
 
-use crate::{cli::SetupArgs, surroundings::Surroundings};
+use serde_json::json;
+
+use crate::{
+    cli::{SetupArgs, TeamArgs},
+    console,
+    exit::Exit,
+    surroundings::Surroundings,
+};
+
+/// Variables that stand for `--model`, the first that is set before the next.
+const MODEL_TWINS: [&str; 2] = ["MAS_CTL_MODEL", "MAS_LLM_MODEL"];
 
 /// Infra and flavour, as flags and configuration choose them.
 pub(crate) struct Chosen {
@@ -63,15 +73,11 @@ pub(crate) fn choose(
 }
 
 /// Reads a manifest and resolves it.
-pub(crate) fn blueprint(
-    manifest: &Path,
-    args: &SetupArgs,
-    around: &Surroundings,
-) -> Result<Resolved, Report> {
+pub(crate) fn blueprint(manifest: &Path, args: &TeamArgs, around: &Surroundings) -> Result<Resolved, Report> {
     let mut options = around.options();
     let config = around.config(&mut options)?;
     // What is wrong with the manifest and what is wrong with the infra is told in one go.
-    let chosen = choose(args, &config, &options, around);
+    let chosen = choose(&args.setup, &config, &options, around);
     let loaded = load(manifest, &options, &around.environment);
     let (chosen, loaded) = match (chosen, loaded) {
         (Ok(chosen), Ok(loaded)) => (chosen, loaded),
@@ -89,12 +95,42 @@ pub(crate) fn blueprint(
         flag_infra: &chosen.flag_infra,
         defaults: &config.defaults,
         environment: &around.environment,
-        options: &ResolveOptions { base: options.base.clone(), ..ResolveOptions::default() },
+        options: &ResolveOptions {
+            model: model(args, around)?,
+            base: options.base.clone(),
+            ..ResolveOptions::default()
+        },
     })?;
     resolved.warnings.merge(chosen.warnings);
     Ok(resolved)
 }
 
+/// The model of every agent: the flag, else a variable that stands for it.
+fn model(args: &TeamArgs, around: &Surroundings) -> Result<Option<Located<String>>, Report> {
+    let Some(name) = &args.model else {
+        let twin = |name: &&str| Some(flag(name, around.environment.filled(name)?.trim()));
+        return Ok(MODEL_TWINS.iter().find_map(twin));
+    };
+    if name.trim().is_empty() {
+        let at = Location::named("--model");
+        let empty =
+            Diagnostic::error("mas::llm::no_model", &at, "expected the name of a model, found an empty text");
+        return Err([empty].into_iter().collect());
+    }
+    Ok(Some(flag("--model", name)))
+}
+
+/// Ends a command whose manifests or wiring are invalid: with `json` the problems are one document on stdout, else
+/// a text on stderr.
+pub(crate) fn invalid(report: &Report, json: bool) -> Exit {
+    if json {
+        console::out_json(&json!({"status": "invalid", "findings": report.to_records()}));
+    } else {
+        console::err_report(report);
+    }
+    Exit::Invalid
+}
+
 fn flag(name: &str, value: &str) -> Located<String> {
-    Located::new(value.to_owned(), mas_core::diagnostic::Location::named(name))
+    Located::new(value.to_owned(), Location::named(name))
 }

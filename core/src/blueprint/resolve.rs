@@ -14,6 +14,9 @@ use crate::manifest::{
     reading, yaml::Node,
 };
 
+/// The variable that stands for `--infra-ref standard:mock-llm`.
+const MOCK_SWITCH: &str = "MAS_MOCK_LLM";
+
 /// Everything that a blueprint is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct ResolveInput<'a> {
@@ -56,8 +59,8 @@ pub struct Resolved {
 impl ResolveInput<'_> {
     /// Who asks for the mock provider over everything the infra says, if anyone does.
     pub(super) fn mocked(&self) -> Option<&'static str> {
-        if self.environment.switch("MAS_MOCK_LLM") {
-            Some("MAS_MOCK_LLM")
+        if self.environment.switch(MOCK_SWITCH).unwrap_or(false) {
+            Some(MOCK_SWITCH)
         } else if self.flavour.is_some_and(|flavour| flavour.name.value == "mock") {
             Some("--flavour mock")
         } else {
@@ -80,6 +83,7 @@ impl ResolveInput<'_> {
 /// Every problem at once, when there is an error among them.
 pub fn resolve(input: ResolveInput<'_>) -> Result<Resolved, Report> {
     let mut report = input.loaded.warnings.clone();
+    report.extend(input.environment.switch(MOCK_SWITCH).err());
     let infra: Vec<&InfraDocument> =
         input.workspace_infra.iter().chain(&input.loaded.infra).chain(input.flag_infra).collect();
     let llm = match input.mocked() {

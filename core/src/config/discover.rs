@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::layer::Layer;
-use crate::diagnostic::{Diagnostic, Location, Report, Severity, Source};
+use crate::diagnostic::{Diagnostic, Location, Report, Severity, Source, nearest};
 use crate::manifest::yaml::{Entry, Map, Node, Value};
 use crate::manifest::{Environment, Options, missing_variable, source_text};
 use crate::manifest::{config_shape_check, substitute_tree};
@@ -61,7 +61,30 @@ fn layer(
     let missing = substitute_tree(&mut node, environment);
     report.extend(missing.iter().map(|variable| missing_variable(variable, Severity::Warning)));
     config_shape_check(&node, report);
+    check_keys(&node, report);
     Some(Layer { name, file, node })
+}
+
+/// Complains of keys that a shape cannot judge: defaults that nothing falls back to, and slips where keys are free.
+fn check_keys(node: &Node, report: &mut Report) {
+    const DEFAULTS: [&str; 4] = ["model", "design_pattern", "context_manager", "agent_comm"];
+    const PROGRAM: [&str; 5] = ["flavour", "env", "deployment", "runtime_id", "runtime_profile"];
+    let entries = |key: &str| node.get(key).and_then(Node::map).into_iter().flat_map(|map| map.iter());
+    for entry in entries("defaults").filter(|entry| !DEFAULTS.contains(&&*entry.key)) {
+        // A key that the shape refuses is told already.
+        if entry.key.starts_with("x-") || report.iter().any(|known| known.at() == Some(&entry.key_at)) {
+            continue;
+        }
+        let message = format!("defaults.{} is not used yet and is without effect", entry.key);
+        report.push(Diagnostic::warning("mas::config::unused", &entry.key_at, message));
+    }
+    for entry in entries("mas_ctl").filter(|entry| !PROGRAM.contains(&&*entry.key)) {
+        if let Some(meant) = nearest(&entry.key, PROGRAM) {
+            let message = format!("mas_ctl: unknown key `{}`", entry.key);
+            let diagnostic = Diagnostic::error("mas::manifest::unknown_key", &entry.key_at, message);
+            report.push(diagnostic.help(format!("did you mean `{meant}`?")));
+        }
+    }
 }
 
 fn user_file(environment: &Environment) -> Option<PathBuf> {

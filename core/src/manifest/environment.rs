@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::yaml::{Node, Style, Value};
-use crate::diagnostic::Location;
+use crate::diagnostic::{Diagnostic, Location, one_of};
 
 /// A snapshot of environment variables; below the edge of the program nothing else reads them.
 #[derive(Clone, Default)]
@@ -22,11 +22,22 @@ impl Environment {
         self.get(name).filter(|value| !value.trim().is_empty())
     }
 
-    /// Whether a switch such as `MAS_MOCK_LLM` is on: `1`, `true`, `yes` or `on`.
-    pub fn switch(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| {
-            ["1", "true", "yes", "on"].iter().any(|word| value.trim().eq_ignore_ascii_case(word))
-        })
+    /// Whether a switch such as `MAS_MOCK_LLM` is on: `1`, `true`, `yes` or `on`; it is off when it says the
+    /// opposite, is blank or is not set.
+    ///
+    /// # Errors
+    /// Any other text: nobody can tell which way it was meant.
+    pub fn switch(&self, name: &str) -> Result<bool, Diagnostic> {
+        const ON: [&str; 4] = ["1", "true", "yes", "on"];
+        const OFF: [&str; 4] = ["0", "false", "no", "off"];
+        let Some(text) = self.filled(name).map(str::trim) else { return Ok(false) };
+        let says = |words: [&str; 4]| words.iter().any(|word| text.eq_ignore_ascii_case(word));
+        if says(ON) || says(OFF) {
+            return Ok(says(ON));
+        }
+        let message = "the text of this switch is neither on nor off";
+        let help = format!("on: {}; off: {}", one_of(ON), one_of(OFF));
+        Err(Diagnostic::error("mas::env::switch", &Location::named(name), message).help(help))
     }
 }
 

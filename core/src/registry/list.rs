@@ -48,14 +48,16 @@ impl Registry {
         self.rows(|descriptor| only.is_none_or(|category| descriptor.builder.category() == category))
     }
 
-    /// What begins with `prefix`: the name, an alias, the category, or `category/name`.
+    /// What begins with `prefix`, whatever the case: the name, an alias, the category, or `category/name`.
     #[must_use]
     pub fn query(&self, prefix: &str) -> Vec<Row> {
+        let prefix = prefix.to_lowercase();
+        let begins = |name: &str| name.to_lowercase().starts_with(&prefix);
         self.rows(|descriptor| {
             let category = descriptor.builder.category().as_str();
-            descriptor.name.starts_with(prefix)
-                || descriptor.aliases.iter().any(|alias| alias.starts_with(prefix))
-                || format!("{category}/{}", descriptor.name).starts_with(prefix)
+            begins(&descriptor.name)
+                || descriptor.aliases.iter().any(|alias| begins(alias))
+                || begins(&format!("{category}/{}", descriptor.name))
         })
     }
 

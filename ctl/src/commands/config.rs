@@ -3,7 +3,7 @@
 use mas_core::config::{Config, Setting};
 use serde_json::{Value, json};
 
-use super::plan::table;
+use super::plan::{place, table};
 use crate::{cli::ConfigCommand, console, exit::Exit, surroundings::Surroundings};
 
 /// Shows the configuration.
@@ -40,7 +40,7 @@ fn explain(config: &Config, key: &str, json: bool) -> Exit {
     let Some(setting) = config.explain(key) else {
         let known: Vec<String> = config.show().into_iter().map(|setting| setting.key).collect();
         console::err(&format!("error: no layer sets `{key}`\nhelp: set are: {}\n", known.join(", ")));
-        return Exit::Failed;
+        return Exit::Usage;
     };
     if json {
         console::out_json(&to_json(&setting));
@@ -58,8 +58,7 @@ fn value(setting: &Setting) -> String {
 }
 
 fn origin(setting: &Setting) -> String {
-    let (line, _) = setting.at.position();
-    format!("{} ({}:{line})", setting.layer, setting.at.source().name())
+    format!("{} ({})", setting.layer, place(&setting.at))
 }
 
 fn to_json(setting: &Setting) -> Value {

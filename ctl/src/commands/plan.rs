@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use mas_core::{
     blueprint::Resolved,
+    diagnostic::Location,
     registry::Registry,
     wiring::{Hosting, Wiring, wire},
 };
@@ -14,20 +15,14 @@ use crate::{cli::PlanArgs, console, exit::Exit, setup, surroundings::Surrounding
 /// Shows the plan of `run-mas`.
 pub(crate) fn run(args: &PlanArgs, registry: &Registry) -> Exit {
     let around = Surroundings::take();
-    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.setup, &around) {
+    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, &around) {
         Ok(resolved) => resolved,
-        Err(report) => {
-            console::err_report(&report);
-            return Exit::Invalid;
-        }
+        Err(report) => return setup::invalid(&report, args.json),
     };
     console::err_report(&warnings);
     let wiring = match wire(&blueprint, registry, &around.environment, Hosting::Everything) {
         Ok(wiring) => wiring,
-        Err(report) => {
-            console::err_report(&report);
-            return Exit::Invalid;
-        }
+        Err(report) => return setup::invalid(&report, args.json),
     };
     if args.json {
         console::out_json(&to_json(&wiring));
@@ -46,6 +41,7 @@ fn to_json(wiring: &Wiring<'_>) -> Value {
             "runs": if agent.external { "elsewhere" } else { "here" },
             "entry": agent.id.value == blueprint.entry.value,
             "model": if agent.external { Value::Null } else { agent.model.id.shown().into() },
+            "model_set_by": if agent.external { Value::Null } else { place(&agent.model.id.at).into() },
             "pattern": if agent.external { Value::Null } else { agent.pattern.name.shown().into() },
             "tools": agent.tools.iter().map(|tool| tool.name.shown()).collect::<Vec<_>>(),
         })
@@ -94,12 +90,15 @@ fn to_text(wiring: &Wiring<'_>) -> String {
     let agents = blueprint.agents.iter().map(|agent| {
         let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name.shown()).collect();
         let runs = if agent.external { "elsewhere" } else { "here" };
-        let (pattern, model) =
-            if agent.external { ("-", "-") } else { (agent.pattern.name.shown(), agent.model.id.shown()) };
+        let (pattern, model, set_by) = if agent.external {
+            ("-", "-", "-".to_owned())
+        } else {
+            (agent.pattern.name.shown(), agent.model.id.shown(), place(&agent.model.id.at))
+        };
         let tools = if tools.is_empty() { "-".to_owned() } else { tools.join(", ") };
-        vec![agent.id.value.clone(), runs.to_owned(), pattern.to_owned(), model.to_owned(), tools]
+        vec![agent.id.value.clone(), runs.to_owned(), pattern.to_owned(), model.to_owned(), set_by, tools]
     });
-    table(&mut text, &["AGENT", "RUNS", "PATTERN", "MODEL", "TOOLS"], agents.collect());
+    table(&mut text, &["AGENT", "RUNS", "PATTERN", "MODEL", "SET BY", "TOOLS"], agents.collect());
     let routes = wiring.routes.iter().map(|route| {
         let url = route.endpoint.and_then(|endpoint| endpoint.url.as_ref());
         let over = url.map_or_else(|| route.comm.clone(), |url| format!("{} {}", route.comm, url.shown()));
@@ -118,6 +117,16 @@ fn to_text(wiring: &Wiring<'_>) -> String {
     });
     table(&mut text, &["LISTENS FOR", "PROTOCOL", "URL", "USAGE"], exposures.collect());
     text
+}
+
+/// The file and line of a value, or the flag, variable or default that it comes from.
+pub(super) fn place(at: &Location) -> String {
+    let name = at.source().name();
+    // What is inside the program, and a flag, have no line that anybody can look at.
+    if at.source().text().is_empty() || name.starts_with('(') {
+        return name.to_owned();
+    }
+    format!("{name}:{}", at.position().0)
 }
 
 /// Appends a table with a blank line before it; nothing for no rows.

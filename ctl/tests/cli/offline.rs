@@ -33,6 +33,31 @@ fn each_way_to_the_mock_model_works_on_each_command() {
 }
 
 #[test]
+fn a_switch_that_says_neither_is_refused() {
+    let bench = Bench::new(&[("agent.yaml", AGENT)]);
+    let chat = |value: &str| {
+        let mut command = bench.command(&["chat", "agent.yaml", "-q", "hi"]);
+        let printed: crate::bench::Printed =
+            command.env("MAS_MOCK_LLM", value).output().expect("it runs").into();
+        printed
+    };
+    for on in ["1", "TRUE", " yes ", "On"] {
+        assert_eq!(chat(on).out, "You: hi\nAgent: [mock] hi\n\n", "{on}");
+    }
+    for off in ["", " ", "0", "False", "no", "off"] {
+        assert!(chat(off).err.contains("mas::llm::no_key"), "{off}");
+    }
+    let run = chat("banana");
+    assert_eq!((run.code, run.out.as_str()), (Some(3), ""));
+    insta::assert_snapshot!(run.err.split("mas::llm").next().unwrap_or_default(), @r"
+    mas::env::switch
+
+      × MAS_MOCK_LLM: the text of this switch is neither on nor off
+      help: on: `1`, `true`, `yes`, `on`; off: `0`, `false`, `no`, `off`
+    ");
+}
+
+#[test]
 fn without_a_key_one_problem_says_what_to_set() {
     let run = Bench::new(&[("agent.yaml", AGENT)]).run(&["chat", "agent.yaml", "-q", "hi"]);
     assert_eq!((run.code, run.out.as_str()), (Some(3), ""));

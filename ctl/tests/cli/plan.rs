@@ -11,9 +11,9 @@ fn a_plan_says_who_reaches_whom_and_why() {
     insta::assert_snapshot!(text.join("\n"), @r"
     pair (entry a, models by scripted
 
-    AGENT  RUNS  PATTERN  MODEL        TOOLS
-    a      here  react    gpt-4o-mini  -
-    b      here  react    gpt-4o-mini  -
+    AGENT  RUNS  PATTERN  MODEL        SET BY              TOOLS
+    a      here  react    gpt-4o-mini  (package defaults)  -
+    b      here  react    gpt-4o-mini  (package defaults)  -
 
     FROM  TO  OVER   WHY
     a     b   local  hosted in this process; the flavour
@@ -34,6 +34,56 @@ fn names_can_be_listed_and_looked_up() {
         "{}",
         query.out
     );
+    assert_eq!(bench.run(&["registry", "query", "Design_Pattern/REAC"]).out, query.out);
     assert_eq!(bench.run(&["registry", "query", "zzz"]).code, Some(1));
     assert_eq!(bench.run(&["registry", "list", "-c", "agent_com"]).code, Some(2));
+}
+
+/// The model and its origin of the agent `a`, as `plan` tells them.
+fn model_of(bench: &Bench, flags: &[&str], environment: &[(&str, &str)]) -> (String, String) {
+    let args = [&["plan", "mas.yaml", "--json"], flags].concat();
+    let output = bench.command(&args).envs(environment.iter().copied()).output().expect("it runs");
+    let printed: crate::bench::Printed = output.into();
+    let agent = &printed.json()["agents"][0];
+    let text = |key: &str| agent[key].as_str().expect("a text").to_owned();
+    (text("model"), text("model_set_by"))
+}
+
+#[test]
+fn a_model_of_the_command_line_is_every_agents_model() {
+    let bench = team("rules: [{say: x}]\n");
+    let own = bench.dir.path().join("mas.yaml");
+    let text = std::fs::read_to_string(&own).expect("it is read");
+    bench.write(
+        "mas.yaml",
+        &text.replace("{description: Asks.}", "{description: Asks., models: [{model: own}]}"),
+    );
+    let set = |model: &str, by: &str| (model.to_owned(), by.to_owned());
+    assert_eq!(model_of(&bench, &[], &[]), set("own", "mas.yaml:12"));
+    let [late, early] = [("MAS_LLM_MODEL", "late"), ("MAS_CTL_MODEL", "early")];
+    assert_eq!(model_of(&bench, &[], &[late]), set("late", "MAS_LLM_MODEL"));
+    assert_eq!(model_of(&bench, &[], &[late, early]), set("early", "MAS_CTL_MODEL"));
+    assert_eq!(model_of(&bench, &[], &[("MAS_CTL_MODEL", " "), late]), set("late", "MAS_LLM_MODEL"));
+    assert_eq!(model_of(&bench, &["--model", "flag"], &[late, early]), set("flag", "--model"));
+    let run = bench.run(&["plan", "mas.yaml", "--model", ""]);
+    assert_eq!(run.code, Some(3));
+    assert!(run.err.contains("expected the name of a model"), "{}", run.err);
+}
+
+#[test]
+fn a_model_of_the_command_line_is_mapped_and_checked_as_any_other() {
+    let bench = team("");
+    let infra = "apiVersion: infra/v1\nkind: LLMProxy\nmetadata: {name: m}\nspec:\n  \
+                 proxy: {api_base: \"http://127.0.0.1:9/v1\"}\n  \
+                 models: {allowed: [deployed], mappings: {short: deployed}}\n";
+    bench.write("infra.yaml", infra);
+    let refused = bench.run(&["plan", "mas.yaml", "--model", "other"]);
+    assert_eq!(refused.code, Some(3));
+    assert!(
+        refused.err.contains("the model `other` is not among those that the infra allows"),
+        "{}",
+        refused.err
+    );
+    let mapped = bench.run(&["plan", "mas.yaml", "--model", "short", "--json"]);
+    assert!(!mapped.out.contains("model_not_allowed"), "{}", mapped.out);
 }

@@ -284,3 +284,21 @@ rules:
     assert_eq!(refused.code, Some(3));
     assert!(refused.out.contains("did you mean `model_calls`?"), "{}", refused.out);
 }
+
+#[test]
+fn with_json_what_is_invalid_is_one_document_too() {
+    let bench = team(WORKS);
+    let text = std::fs::read_to_string(bench.dir.path().join("mas.yaml")).expect("it is read");
+    bench.write("slip.yaml", &text.replace("description: Asks.", "descripton: Asks."));
+    let own = bench.run(&["validate", "slip.yaml", "--json"]).json()["findings"].clone();
+    bench.write("unwired.yaml", &text.replace("description: Asks.", "description: Asks., tools: [nowhere]"));
+    for command in ["run-mas", "chat", "plan"] {
+        let run = bench.run(&[command, "slip.yaml", "--json"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(3), ""), "{command}");
+        assert_eq!(run.json(), serde_json::json!({"status": "invalid", "findings": own}), "{command}");
+        let unwired = bench.run(&[command, "unwired.yaml", "--json"]);
+        assert_eq!(unwired.code, Some(3), "{command}: {}", unwired.err);
+        assert_eq!(unwired.json()["status"], "invalid", "{command}");
+        assert_eq!(unwired.json()["findings"][0]["file"], "unwired.yaml", "{command}");
+    }
+}
