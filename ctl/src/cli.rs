@@ -11,6 +11,9 @@ pub(crate) struct Cli {
     /// Log more to stderr: -v information, -vv debugging, -vvv everything.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+    /// Read variables from this file; those of the real environment win. Else `mas_ctl.env` of config.yaml names it.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) env: Option<PathBuf>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -35,6 +38,11 @@ pub(crate) enum Command {
     Config {
         #[command(subcommand)]
         command: ConfigCommand,
+    },
+    /// Print what makes a shell complete this program's commands and flags.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
     },
 }
 

@@ -41,15 +41,19 @@ pub(crate) struct Style {
 }
 
 /// Runs the conversation that the arguments describe.
-pub(crate) async fn converse(args: &RunArgs, style: Style, registry: &Registry) -> Exit {
-    let around = Surroundings::take();
-    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, &around) {
+pub(crate) async fn converse(
+    args: &RunArgs,
+    style: Style,
+    registry: &Registry,
+    around: &Surroundings,
+) -> Exit {
+    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, around) {
         Ok(resolved) => resolved,
         Err(report) => return setup::invalid(&report, args.json),
     };
     console::err_report(&warnings);
     choose_events(&mut blueprint, &args.events, registry);
-    let (observers, store) = match extras(args, registry, &around) {
+    let (observers, store) = match extras(args, registry, around) {
         Ok(extras) => extras,
         Err(message) => {
             console::err(&format!("error: {message}\n"));

@@ -12,6 +12,7 @@ mod cli;
 mod commands;
 mod console;
 mod conversation;
+mod dotenv;
 mod exit;
 mod prompts;
 mod report;

@@ -30,6 +30,8 @@ pub struct Config {
     pub infra_dir: PathBuf,
     /// The flavour, by name or path.
     pub flavour: Option<Located<String>>,
+    /// The file of variables that `mas_ctl.env` names, from the directory of the config file that names it.
+    pub env_file: Option<Located<PathBuf>>,
     /// Directories of libraries by name.
     pub libraries: BTreeMap<String, PathBuf>,
     /// What was found but stops nothing.
@@ -107,8 +109,11 @@ impl Config {
                 libraries.insert(name.value, layer.dir(cwd).join(path.value));
             }
         }
+        let env_file = top("mas_ctl.env").and_then(|(layer, node)| {
+            Some(reading::filled(Some(node))?.map(|path| layer.dir(cwd).join(path)))
+        });
         let flavour = reading::filled(top("mas_ctl.flavour").map(|(_, node)| node));
-        Self { figment, defaults, infra_refs, infra_dir, flavour, libraries, warnings, layers }
+        Self { figment, defaults, infra_refs, infra_dir, flavour, env_file, libraries, warnings, layers }
     }
 
     /// The value of a key and who set it; a map of several layers is shown merged, under its topmost one.

@@ -266,8 +266,11 @@ fn kind_place(node: &Node) -> Location {
     node.get("kind").map_or_else(|| node.at.part(0, 1), |kind| kind.at.clone())
 }
 
-/// Reads a file's bytes; anything that is not a readable file is a diagnostic of the whole file.
-pub(crate) fn read_bytes(path: &Path, base: Option<&Path>) -> Result<Vec<u8>, Diagnostic> {
+/// Reads a file's bytes, one more than a manifest may have at most; `base` is what its shown name is relative to.
+///
+/// # Errors
+/// A diagnostic of the whole file, for anything that is not a readable, regular file.
+pub fn read_bytes(path: &Path, base: Option<&Path>) -> Result<Vec<u8>, Diagnostic> {
     use std::io::Read;
     let at = || Location::start_of(Source::new(path, "", base));
     let broken = |error: &std::io::Error| {

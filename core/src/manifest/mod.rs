@@ -26,6 +26,7 @@ pub mod yaml;
 
 pub use document::Document;
 pub use environment::{Environment, MissingVariable};
+pub use files::read_bytes;
 pub use graph::check_graph;
 pub use kind::Kind;
 pub use load::{Loaded, load, load_flavour, load_infra};

@@ -7,8 +7,7 @@ use super::plan::{place, table};
 use crate::{cli::ConfigCommand, console, exit::Exit, surroundings::Surroundings};
 
 /// Shows the configuration.
-pub(crate) fn run(command: &ConfigCommand) -> Exit {
-    let around = Surroundings::take();
+pub(crate) fn run(command: &ConfigCommand, around: &Surroundings) -> Exit {
     let config = match around.config(&mut around.options()) {
         Ok(config) => config,
         Err(report) => {

@@ -1,5 +1,6 @@
 //! The commands.
 
+mod completions;
 mod config;
 mod plan;
 mod registry;
@@ -12,6 +13,7 @@ use crate::{
     console,
     conversation::{Style, converse},
     exit::Exit,
+    surroundings::Surroundings,
 };
 
 /// Runs the command that was given.
@@ -27,18 +29,21 @@ pub(crate) fn run(cli: Cli) -> Exit {
 }
 
 fn dispatch(cli: Cli) -> Exit {
+    let env = cli.env;
+    let around = || Surroundings::take(env.as_deref());
     match cli.command {
-        Command::Validate(args) => validate::run(&args),
-        Command::Config { command } => config::run(&command),
+        Command::Validate(args) => validate::run(&args, &around()),
+        Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
-        Command::Plan(args) => with_registry(|registry| plan::run(&args, registry)),
+        Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::Completions { shell } => completions::run(shell),
         Command::RunMas(args) => {
             let style = Style { hosting: Hosting::Everything, speaker: None };
-            with_registry(|registry| block_on(converse(&args, style, registry)))
+            with_registry(|registry| block_on(converse(&args, style, registry, &around())))
         }
         Command::Chat(args) => {
             let style = Style { hosting: Hosting::Conversation, speaker: Some("Agent") };
-            with_registry(|registry| block_on(converse(&args, style, registry)))
+            with_registry(|registry| block_on(converse(&args, style, registry, &around())))
         }
     }
 }

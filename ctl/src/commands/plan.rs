@@ -13,9 +13,8 @@ use serde_json::{Value, json};
 use crate::{cli::PlanArgs, console, exit::Exit, setup, surroundings::Surroundings};
 
 /// Shows the plan of `run-mas`.
-pub(crate) fn run(args: &PlanArgs, registry: &Registry) -> Exit {
-    let around = Surroundings::take();
-    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, &around) {
+pub(crate) fn run(args: &PlanArgs, registry: &Registry, around: &Surroundings) -> Exit {
+    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, around) {
         Ok(resolved) => resolved,
         Err(report) => return setup::invalid(&report, args.json),
     };

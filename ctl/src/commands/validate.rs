@@ -8,14 +8,13 @@ use serde_json::json;
 use crate::{cli::ValidateArgs, console, exit::Exit, setup, surroundings::Surroundings};
 
 /// Checks the files.
-pub(crate) fn run(args: &ValidateArgs) -> Exit {
-    let around = Surroundings::take();
+pub(crate) fn run(args: &ValidateArgs, around: &Surroundings) -> Exit {
     let mut options = around.options();
     options.resolve_refs = !args.no_resolve_refs;
     options.lenient = args.lenient;
     let config = around.config(&mut options);
     let mut result = validate(&args.paths, &options, &around.environment);
-    let chosen = config.and_then(|config| setup::choose(&args.setup, &config, &options, &around));
+    let chosen = config.and_then(|config| setup::choose(&args.setup, &config, &options, around));
     match chosen {
         Ok(chosen) => result.report.merge(chosen.warnings),
         Err(found) => result.report.merge(found),

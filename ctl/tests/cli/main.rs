@@ -4,7 +4,9 @@
 
 mod bench;
 
+mod completions;
 mod config;
+mod dotenv;
 mod interrupt;
 mod offline;
 mod plan;
