@@ -140,4 +140,20 @@ pub trait StoreContract: Send + Sync {
     /// # Errors
     /// What could not be read.
     async fn load(&self, session: &SessionKey) -> Result<Vec<Record>>;
+
+    /// Forgets a session and every conversation below it: those of the same owner whose key is the session's with
+    /// `/…` behind it, whichever agent's. An unknown session is no error; what is appended later begins a new log.
+    ///
+    /// # Errors
+    /// What could not be forgotten; some of it may be by then.
+    async fn forget(&self, session: &SessionKey) -> Result<()>;
+}
+
+impl SessionKey {
+    /// Whether `other` is this session or a conversation below it.
+    #[must_use]
+    pub fn covers(&self, other: &SessionKey) -> bool {
+        let below = other.session.strip_prefix(&*self.session).is_some_and(|rest| rest.starts_with('/'));
+        self == other || (self.owner == other.owner && below)
+    }
 }

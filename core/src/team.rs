@@ -165,6 +165,20 @@ impl Team {
         self.sessions.all().len()
     }
 
+    /// Forgets a root session of `agent` that nobody owns, and every conversation below it, here and in the store.
+    /// A turn that runs in it goes on, and is forgotten too. The next turn of that id begins anew.
+    ///
+    /// # Errors
+    /// What the store could not forget; the session is as it was in memory then.
+    pub async fn forget(&self, agent: &str, session: &str) -> Result<()> {
+        let key = SessionKey { owner: None, agent: agent.into(), session: Thread::root_key(session.into()) };
+        if let Some(store) = &self.store {
+            store.forget(&key).await?;
+        }
+        self.sessions.remove_below(&key);
+        Ok(())
+    }
+
     /// Stops every turn that runs or waits.
     pub fn stop(&self, reason: CancelReason) {
         for session in self.sessions.all() {

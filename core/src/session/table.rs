@@ -63,10 +63,8 @@ impl SessionTable {
 
     /// Forgets a session and every conversation below it.
     pub(crate) fn remove_below(&self, key: &SessionKey) {
-        self.remove(key);
-        let below = format!("{}/", key.session);
         for shard in &self.shards {
-            lock(shard).retain(|known, _| known.owner != key.owner || !known.session.starts_with(&below));
+            lock(shard).retain(|known, _| !key.covers(known));
         }
     }
 

@@ -187,6 +187,11 @@ impl StoreContract for Failing {
     async fn load(&self, _session: &SessionKey) -> Result<Vec<Record>> {
         Ok(Vec::new())
     }
+
+    async fn forget(&self, _session: &SessionKey) -> Result<()> {
+        self.records.lock().expect("nobody panics").clear();
+        Ok(())
+    }
 }
 
 #[tokio::test]

@@ -159,6 +159,33 @@ async fn cancelling_stops_the_turn_and_the_peers_below_and_the_next_one_runs() {
 }
 
 #[tokio::test]
+async fn a_session_that_is_forgotten_begins_anew_with_everything_below_it() {
+    let parent = FnModel::new(|_, request| {
+        let (name, arguments) = delegate("b", "x");
+        let asked = request.turn.iter().any(|message| matches!(**message, Message::Tool { .. }));
+        Ok(if asked {
+            says(format!("{} {}", request.history.len(), request.turn[2].text()))
+        } else {
+            mas_testkit::asks_for([(name.as_str(), arguments)])
+        })
+    });
+    let child = FnModel::new(|_, request| Ok(says(request.history.len().to_string())));
+    let team = team(vec![
+        Member::new("a", Arc::new(parent)).delegating_to(&["b"]),
+        Member::new("b", Arc::new(child)),
+    ])
+    .await;
+    let answer = |team: Arc<mas_core::team::Team>| async move {
+        ask(&team, say_in("s", "go")).await.0.expect("it answers").text().to_string()
+    };
+    assert_eq!(answer(team.clone()).await, "0 0");
+    assert_eq!(answer(team.clone()).await, "4 2");
+    team.forget("a", "s").await.expect("it is forgotten");
+    assert_eq!(team.session_count(), 0);
+    assert_eq!(answer(team.clone()).await, "0 0");
+}
+
+#[tokio::test]
 async fn a_late_subscriber_gets_what_is_kept_and_a_slow_one_loses_no_text() {
     let model = FnModel::new(|_, _| Ok(says("x")));
     let params = json!({"default": {"text": "end", "stream_chunks": vec!["0123456789"; 9000]}});

@@ -1,8 +1,8 @@
 //! One session's file: append and load, blocking.
 
 use std::{
-    fs::{File, TryLockError},
-    io::{self, Read, Seek, SeekFrom, Write},
+    fs::{self, File, TryLockError},
+    io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     path::Path,
 };
 
@@ -14,6 +14,8 @@ use crate::place;
 const FORMAT: &str = "mas-session/1";
 /// A larger file is refused.
 const LIMIT: u64 = 256 * 1024 * 1024;
+/// A longer first line is no header.
+const HEADER: u64 = 64 * 1024;
 /// How much is read at once while the last newline is looked for.
 const CHUNK: u64 = 64 * 1024;
 
@@ -87,6 +89,46 @@ pub(crate) fn append(folder: &Path, path: &Path, batch: &Batch) -> Result<Tried<
     }
     if whole == 0 && batch.sync {
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    }
+    Ok(Tried::Done(()))
+}
+
+/// Removes the files of a session and of the conversations below it, if nobody writes one.
+pub(crate) fn forget(folder: &Path, key: &SessionKey) -> Result<Tried<()>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Tried::Done(())),
+        Err(error) => return Err(failure(folder, "read", &error)),
+    };
+    let begin = place::readable(&key.session);
+    for entry in entries {
+        let path = entry.map_err(|error| failure(folder, "read", &error))?.path();
+        let named = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&begin));
+        if !named || path.extension().is_none_or(|end| end != "jsonl") {
+            continue;
+        }
+        let failed = |error: io::Error| failure(&path, "removed", &error);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(failed(error)),
+        };
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Tried::Locked),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        let mut first = Vec::new();
+        let mut reader = BufReader::new(&file).take(HEADER);
+        reader.read_until(b'\n', &mut first).map_err(failed)?;
+        // A file that says nothing of whose it is, is ours only by its name.
+        let ours = match serde_json::from_slice::<Header>(&first) {
+            Ok(header) => key.covers(&header.session),
+            Err(_) => path.file_name().is_some_and(|name| *name == *place::file_name(key)),
+        };
+        if ours {
+            fs::remove_file(&path).map_err(failed)?;
+        }
     }
     Ok(Tried::Done(()))
 }

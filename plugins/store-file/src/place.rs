@@ -32,8 +32,7 @@ pub(crate) fn folder(cx: &BuildContext, given: Option<&str>) -> Result<PathBuf> 
 
 /// The file name of a session: a readable part, and a hash of the whole key.
 pub(crate) fn file_name(key: &SessionKey) -> String {
-    let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
-    let mut name: String = key.session.chars().take(READABLE).map(fits).collect();
+    let mut name = readable(&key.session);
     let mut hash = Sha256::new();
     for part in [key.owner.as_deref(), Some(&*key.agent), Some(&*key.session)] {
         // Lengths keep ("ab", "c") and ("a", "bc") apart, the flag an absent owner and an empty one.
@@ -48,6 +47,12 @@ pub(crate) fn file_name(key: &SessionKey) -> String {
     }
     name.push_str(".jsonl");
     name
+}
+
+/// How the file name of a session begins, and of every conversation below it.
+pub(crate) fn readable(session: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '_' };
+    session.chars().take(READABLE).map(fits).collect()
 }
 
 /// Makes the folder, readable by its owner only.

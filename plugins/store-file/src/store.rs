@@ -107,4 +107,9 @@ impl StoreContract for FileStore {
         let key = session.clone();
         self.locked(session, move || log::load(&path, &key)).await
     }
+
+    async fn forget(&self, session: &SessionKey) -> Result<()> {
+        let (folder, key) = (self.folder.clone(), session.clone());
+        self.locked(session, move || log::forget(&folder, &key)).await
+    }
 }

@@ -161,3 +161,33 @@ async fn the_descriptor_builds_in_the_state_folder() {
     let nowhere = build.build(&build_context(Path::new("."), &[]), &json!(null)).err().unwrap();
     assert_eq!(nowhere.code(), "mas::store::no_folder");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_session_is_forgotten_with_what_is_below_it_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store(folder.path());
+    store.forget(&key("s")).await.unwrap();
+    let below = SessionKey { agent: "places".into(), ..key("s/places") };
+    let deeper = SessionKey { agent: "maps".into(), ..key("s/places:x/maps") };
+    let owned = SessionKey { owner: Some("o".into()), ..below.clone() };
+    // The readable parts of the last three names begin alike.
+    let others = [key("s2"), key("s_places"), owned];
+    for session in others.iter().chain([&key("s"), &below, &deeper]) {
+        store.append(session, &[turn(1)]).await.unwrap();
+    }
+    store.forget(&key("s")).await.unwrap();
+    for gone in [key("s"), below, deeper] {
+        assert_eq!(store.load(&gone).await.unwrap(), vec![], "{gone:?}");
+    }
+    for kept in others {
+        assert_eq!(store.load(&kept).await.unwrap(), vec![turn(1)], "{kept:?}");
+    }
+    store.append(&key("s"), &[turn(2)]).await.unwrap();
+    assert_eq!(store.load(&key("s")).await.unwrap(), vec![turn(2)]);
+    // A file that cannot be read is forgotten by its name.
+    let file = fs::read_dir(folder.path().join("sessions")).unwrap().map(|it| it.unwrap().path());
+    let file = { file }.find(|path| fs::read_to_string(path).unwrap().contains("t2")).unwrap();
+    fs::write(&file, "nonsense\n").unwrap();
+    store.forget(&key("s")).await.unwrap();
+    assert!(!file.exists());
+}
