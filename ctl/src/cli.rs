@@ -4,6 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+/// How prompts are read.
+const AT_THE_PROMPT: &str = "\
+Prompts come from -p and -q, one turn each; else from stdin.
+On a terminal they are edited lines, with a history. /quit, /exit and /q end, /reset begins anew, /help tells more;
+//TEXT says /TEXT. Ctrl-C ends the turn first, and at an empty prompt the program, with 130; Ctrl-D ends with 0,
+whatever became of single turns.
+From a pipe, one line is one turn. Only a line that is exactly one of these commands is one, and //quit says /quit.";
+
 /// Validate, plan and run teams of agents declared in YAML.
 #[derive(Debug, Parser)]
 #[command(name = "mas-ctl", version, arg_required_else_help = true, disable_help_subcommand = true)]
@@ -22,8 +30,10 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run a team: prompts go to its entry agent, which delegates to the others.
+    #[command(after_long_help = AT_THE_PROMPT)]
     RunMas(RunArgs),
     /// Talk to one agent.
+    #[command(after_long_help = AT_THE_PROMPT)]
     Chat(RunArgs),
     /// Check manifests: files, or directories with every manifest below them.
     Validate(ValidateArgs),

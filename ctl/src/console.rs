@@ -2,14 +2,17 @@
 
 use std::{
     io::{self, IsTerminal, Write},
-    sync::OnceLock,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use mas_core::diagnostic::{Report, Severity};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use serde::Serialize;
 use tokio::sync::Notify;
-use tracing_subscriber::filter::LevelFilter;
+use tracing::Metadata;
+use tracing_subscriber::{filter::LevelFilter, fmt::MakeWriter};
+
+use crate::cursor::Cursor;
 
 /// Sends logs to stderr.
 pub(crate) fn log_to_stderr(verbose: u8) {
@@ -22,8 +25,8 @@ pub(crate) fn log_to_stderr(verbose: u8) {
     // Set once per process; a second call in one process (a test) changes nothing.
     let _ = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        .with_writer(Log)
+        .with_ansi(in_color())
         .without_time()
         .try_init();
 }
@@ -32,14 +35,51 @@ pub(crate) fn log_to_stderr(verbose: u8) {
 static FAILURE: OnceLock<io::ErrorKind> = OnceLock::new();
 static UNREAD: Notify = Notify::const_new();
 
+/// Where the cursor is. One per process, as the terminal is.
+static CURSOR: LazyLock<Mutex<Cursor>> =
+    LazyLock::new(|| Mutex::new(Cursor::new(io::stdout().is_terminal() && io::stderr().is_terminal())));
+
+/// Prints above the line that a person is editing.
+pub(crate) type Above = Arc<Mutex<dyn FnMut(String) + Send>>;
+
+static EDITED: Mutex<Option<Above>> = Mutex::new(None);
+
 /// Writes to stdout. What cannot be written is remembered: see [`failure`].
 pub(crate) fn out(text: &str) {
+    let mut cursor = cursor();
+    write_out(text);
+    cursor.printed(text);
+}
+
+/// Ends the line on stdout, if one is begun.
+pub(crate) fn fresh_line() {
+    let mut cursor = cursor();
+    if cursor.breaks() {
+        write_out("\n");
+    }
+}
+
+/// Says that the terminal itself has written: the keys that a person pressed.
+pub(crate) fn echoed(text: &str) {
+    cursor().printed(text);
+}
+
+/// While a line is edited, what goes to stderr is printed above it; `None` when it is no longer edited.
+pub(crate) fn edited(above: Option<Above>) {
+    *EDITED.lock().unwrap_or_else(PoisonError::into_inner) = above;
+}
+
+fn write_out(text: &str) {
     let mut stdout = anstream::stdout().lock();
     if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
         && FAILURE.set(error.kind()).is_ok()
     {
         UNREAD.notify_one();
     }
+}
+
+fn cursor() -> MutexGuard<'static, Cursor> {
+    CURSOR.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until stdout cannot be written any more.
@@ -54,11 +94,64 @@ pub(crate) fn failure() -> Option<io::ErrorKind> {
     FAILURE.get().copied().filter(|kind| *kind != io::ErrorKind::BrokenPipe)
 }
 
-/// Writes to stderr.
+/// Writes to stderr. On a terminal that shows stdout too, it begins on a line of its own.
 pub(crate) fn err(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let above = EDITED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(above) = above {
+        let mut print = above.lock().unwrap_or_else(PoisonError::into_inner);
+        return print(text.to_owned());
+    }
+    let mut cursor = cursor();
     let mut stderr = anstream::stderr().lock();
+    if cursor.breaks_for_note() {
+        let _ = stderr.write_all(b"\n");
+    }
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
+    cursor.noted(text);
+}
+
+/// Whether stderr shows colours: a terminal, and nobody said `NO_COLOR`.
+fn in_color() -> bool {
+    let choice = anstream::AutoStream::choice(&io::stderr());
+    !matches!(choice, anstream::ColorChoice::Never)
+}
+
+/// Where log lines go: to stderr, as all else.
+struct Log;
+
+/// A log line on its way.
+pub(crate) struct LogLine {
+    wanted: bool,
+}
+
+impl Write for LogLine {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.wanted {
+            err(&String::from_utf8_lossy(bytes));
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MakeWriter<'_> for Log {
+    type Writer = LogLine;
+
+    fn make_writer(&self) -> LogLine {
+        LogLine { wanted: true }
+    }
+
+    // The line editor must not wait for itself to print what it says of itself.
+    fn make_writer_for(&self, meta: &Metadata<'_>) -> LogLine {
+        LogLine { wanted: !meta.target().starts_with("rustyline") }
+    }
 }
 
 /// Writes one JSON document to stdout.
@@ -94,6 +187,6 @@ pub(crate) fn render(report: &Report, color: bool) -> String {
 /// Writes problems to stderr.
 pub(crate) fn err_report(report: &Report) {
     if !report.is_empty() {
-        err(&render(report, io::stderr().is_terminal()));
+        err(&render(report, in_color()));
     }
 }

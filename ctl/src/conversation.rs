@@ -1,10 +1,8 @@
-//! Turns, one after the other, until the prompts end.
+//! From arguments to a live team, and a conversation with it.
 
-use std::{io::IsTerminal, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
-use mas_contracts::{
-    BuildContext, CallContext, Category, EventSink, Ids, ObservabilityContract, Part, TurnRequest,
-};
+use mas_contracts::{BuildContext, Category, ObservabilityContract};
 use mas_core::{
     blueprint::{Blueprint, Resolved},
     clock::{RandomIds, TokioClock},
@@ -19,17 +17,10 @@ use crate::{
     cli::{EventArgs, EventsFormat, RunArgs},
     console,
     exit::Exit,
-    prompts::Prompts,
-    report::{Delegations, RunReport, Several, TurnReport},
-    screen::Screen,
     setup,
-    stop::{Ending, Stop},
     surroundings::Surroundings,
-    trace::{Depth, Trace},
+    turns::Turns,
 };
-
-/// How long a stopped turn may take to end before the program ends without it.
-const STOP_GRACE: Duration = Duration::from_millis(180);
 
 /// What differs between `run-mas` and `chat`.
 #[derive(Clone, Copy, Debug)]
@@ -81,101 +72,14 @@ pub(crate) async fn converse(
         Err(report) => return setup::invalid(&report, args.json),
     };
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
-    let exit = turns(args, &team, speaker).await;
+    let entry = &blueprint.entry.value;
+    let exit = Turns::new(args, &team, entry, speaker, &around.env).run().await;
     for observer in team.observers() {
         if let Err(error) = observer.flush().await {
             console::err(&format!("warning: the event log is not complete: {error:#}\n"));
         }
     }
     exit
-}
-
-async fn turns(args: &RunArgs, team: &Team, speaker: &str) -> Exit {
-    let session = args.session.clone().unwrap_or_else(|| RandomIds.next_id().to_string());
-    let screen = (!args.json).then(|| Arc::new(Screen::new(speaker)));
-    let delegations = Arc::new(Delegations::default());
-    let mut sinks: Vec<Arc<dyn EventSink>> = vec![delegations.clone()];
-    if args.trace {
-        sinks.push(Arc::new(Trace(Depth::Full)));
-    } else if std::io::stderr().is_terminal() {
-        sinks.push(Arc::new(Trace(Depth::Progress)));
-    }
-    sinks.extend(screen.clone().map(|screen| screen as Arc<dyn EventSink>));
-    let tap: Arc<dyn EventSink> = Arc::new(Several(sinks));
-
-    let mut prompts = Prompts::new(args);
-    let mut reports = Vec::new();
-    let mut stop = Stop::new();
-    let mut ended = None;
-    let mut broken = false;
-    while ended.is_none() {
-        let prompt = tokio::select! {
-            biased;
-            why = stop.requested() => {
-                ended = Some(why);
-                break;
-            }
-            prompt = prompts.next() => prompt,
-        };
-        let prompt = match prompt {
-            Ok(Some(prompt)) => prompt,
-            Ok(None) => break,
-            Err(error) => {
-                console::err(&format!("error: stdin cannot be read: {error}\n"));
-                broken = true;
-                break;
-            }
-        };
-        if let Some(screen) = &screen {
-            screen.prompt(&prompt);
-        }
-        let id = RandomIds.next_id();
-        let request = TurnRequest {
-            session: Some(session.as_str().into()),
-            turn: Some(id.clone()),
-            parts: vec![Part::text(prompt.as_str())],
-            ..TurnRequest::default()
-        };
-        let turn = team.turn(request, Some(tap.clone()));
-        tokio::pin!(turn);
-        let outcome = tokio::select! {
-            biased;
-            why = stop.requested() => {
-                ended = Some(why);
-                team.stop(why.reason());
-                let late = || Err(CallContext::stopped(why.reason()));
-                tokio::time::timeout(STOP_GRACE, &mut turn).await.unwrap_or_else(|_| late())
-            }
-            outcome = &mut turn => outcome,
-        };
-        let reply = outcome.and_then(|outcome| outcome.reply);
-        if let Some(screen) = &screen {
-            screen.finish(reply.as_ref().ok());
-        }
-        let report = TurnReport::new(&id, &prompt, &reply, delegations.take());
-        if !args.json {
-            console::err(&report.complaints());
-        }
-        reports.push(report);
-        if args.single_turn {
-            break;
-        }
-    }
-    let failed = broken || reports.iter().any(TurnReport::failed);
-    let interrupted = matches!(ended, Some(Ending::Asked(_)));
-    if args.json {
-        let status = match (interrupted, broken) {
-            (true, _) => Some("cancelled"),
-            (false, true) => Some("failed"),
-            (false, false) => None,
-        };
-        console::out_json(&RunReport::new(&session, status, reports));
-    }
-    match (interrupted, failed) {
-        (true, _) => Exit::Interrupted,
-        (false, true) if ended.is_none() => Exit::Failed,
-        (false, _) => Exit::Done,
-    }
 }
 
 /// Flags about events win over what manifests say.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! main ─ cli ─ commands ─┬─ validate, plan, registry, config          print and end
-//!                        └─ run-mas, chat ─ setup ─ conversation      turns, streamed
+//!                        └─ run-mas, chat ─ setup ─ conversation ─ turns      streamed
 //! ```
 //!
 //! stdout is the conversation, the listing or one JSON document; everything else goes to stderr.
@@ -12,15 +12,20 @@ mod cli;
 mod commands;
 mod console;
 mod conversation;
+mod cursor;
 mod dotenv;
+mod editor;
 mod exit;
+mod history;
 mod prompts;
 mod report;
+mod said;
 mod screen;
 mod setup;
 mod stop;
 mod surroundings;
 mod trace;
+mod turns;
 
 use std::process::ExitCode;
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use mas_contracts::{Audience, Event, EventKind, EventSink, Reply};
 
-use crate::console;
+use crate::{console, prompts::YOU};
 
 /// Prints the answer of the root agent as it comes.
 #[derive(Debug)]
@@ -27,23 +27,23 @@ impl Screen {
         Self { speaker: speaker.to_owned(), state: Mutex::default() }
     }
 
-    /// Prints what is said to the agent.
-    pub(crate) fn prompt(&self, text: &str) {
-        console::out(&format!("You: {text}\n"));
+    /// Begins a turn; prints what is said to the agent, unless it stands there already.
+    pub(crate) fn prompt(&self, text: &str, shown: bool) {
+        if !shown {
+            console::out(&format!("{YOU}{text}\n"));
+        }
         *self.lock() = State::default();
     }
 
-    /// Prints what of the reply was not streamed, and ends the turn.
-    pub(crate) fn finish(&self, reply: Option<&Reply>) {
+    /// Prints what of the reply was not streamed, and ends its line.
+    pub(crate) fn answer(&self, reply: Option<&Reply>) {
         let mut state = self.lock();
         if let Some(reply) = reply {
             let text = reply.text();
             let rest = match text.strip_prefix(state.said.as_str()) {
                 Some(rest) => rest,
                 None => {
-                    if state.open {
-                        console::out("\n");
-                    }
+                    console::fresh_line();
                     &text
                 }
             };
@@ -51,8 +51,13 @@ impl Screen {
                 self.say(&mut state, rest);
             }
         }
-        console::out(if state.open { "\n\n" } else { "\n" });
+        console::fresh_line();
         *state = State::default();
+    }
+
+    /// Leaves a blank line after a turn.
+    pub(crate) fn gap(&self) {
+        console::out("\n");
     }
 
     fn say(&self, state: &mut State, text: &str) {
@@ -83,7 +88,7 @@ impl EventSink for Screen {
             EventKind::ModelStarted { .. } => {
                 let mut state = self.lock();
                 if state.open {
-                    console::out("\n");
+                    console::fresh_line();
                 }
                 *state = State::default();
             }

@@ -12,4 +12,5 @@ mod offline;
 mod plan;
 mod run;
 mod secrets;
+mod terminal;
 mod validate;

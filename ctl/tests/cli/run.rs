@@ -162,6 +162,40 @@ fn stdin_is_one_turn_a_line_and_its_end_is_the_end() {
 }
 
 #[test]
+fn a_line_of_a_pipe_is_a_turn_unless_it_is_exactly_a_command() {
+    let bench = team("rules:\n  - {say: 'heard <{input}>'}\n");
+    let piped = |args: &[&str], text: &str| -> crate::bench::Printed {
+        let mut command = bench.command(args);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        child.stdin.take().expect("it has a stdin").write_all(text.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("it ends").into()
+    };
+    let run = piped(&["run-mas", "mas.yaml"], "/tmp is full\n/help\n//quit\n//x\n/reset\n/q\nnever\n");
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    insta::assert_snapshot!(run.out, @r"
+    You: /tmp is full
+    a: heard </tmp is full>
+
+    You: /quit
+    a: heard </quit>
+
+    You: //x
+    a: heard <//x>
+    ");
+    assert!(run.err.contains("/reset ") && run.err.contains("A new session begins: "), "{}", run.err);
+    let refused = piped(&["run-mas", "mas.yaml", "--json"], "/reset\nhi\n");
+    assert!(refused.err.contains("/reset does not go with --json"), "{}", refused.err);
+    assert_eq!(refused.json()["turns"][0]["answer"], "heard <hi>");
+    // What flags say is a turn, whatever it looks like.
+    assert!(bench.run(&["run-mas", "mas.yaml", "-q", "/quit"]).out.contains("heard </quit>"));
+}
+
+#[test]
 fn a_named_session_goes_on_in_the_next_run() {
     let bench = team("rules:\n  - {call: 1, say: 'you said {input}'}\n");
     let before = bench.run(&["run-mas", "mas.yaml", "-q", "one", "--session", "s"]);
