@@ -1,10 +1,11 @@
 //! What a builder is given, and how parameters are checked.
 
 use std::{
-    collections::BTreeMap,
+    any::{Any, TypeId},
+    collections::{BTreeMap, HashMap},
     fmt,
     path::PathBuf,
-    sync::{Arc, Weak},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use schemars::JsonSchema;
@@ -36,6 +37,40 @@ impl fmt::Debug for Env {
     }
 }
 
+/// What the plugins of one team share, such as a child process or a pool of connections: one of each type and
+/// key. Clones are the same store; a fresh one is empty.
+#[derive(Clone, Default)]
+pub struct Shared(Arc<Mutex<HashMap<(TypeId, String), Kept>>>);
+
+type Kept = Arc<dyn Any + Send + Sync>;
+
+impl Shared {
+    /// The value of this type under `key`; made if there is none yet.
+    ///
+    /// # Errors
+    /// Those of `make`; nothing is kept then.
+    pub fn get_or_make<T: Any + Send + Sync>(
+        &self,
+        key: &str,
+        make: impl FnOnce() -> Result<T>,
+    ) -> Result<Arc<T>> {
+        let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = (TypeId::of::<T>(), key.to_owned());
+        if let Some(known) = shared.get(&place).and_then(|known| known.clone().downcast().ok()) {
+            return Ok(known);
+        }
+        let made = Arc::new(make()?);
+        shared.insert(place, made.clone());
+        Ok(made)
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shared")
+    }
+}
+
 /// What every builder is given.
 #[derive(Clone)]
 pub struct BuildContext {
@@ -49,6 +84,8 @@ pub struct BuildContext {
     pub ids: Arc<dyn Ids>,
     /// The folder that relative paths of the parameters are relative to.
     pub base: PathBuf,
+    /// What the plugins of the team share.
+    pub shared: Shared,
 }
 
 impl fmt::Debug for BuildContext {

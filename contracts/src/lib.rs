@@ -36,7 +36,7 @@ mod tool;
 
 pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, TaskRef, Thread, ThreadName};
 pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint};
-pub use build::{BuildContext, Env, Problem, check_params, parse_params, schema_of};
+pub use build::{BuildContext, Env, Problem, Shared, check_params, parse_params, schema_of};
 pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};
 pub use cancel::{Cancel, CancelReason, Stop};
 pub use clock::{BoxFuture, Clock, Ids};
@@ -49,11 +49,11 @@ pub use host::{AgentHost, AgentProfile, EventStream, SequencedEvent, TurnKey, Tu
 pub use message::{
     Arguments, Artifact, Content, Message, Part, PartMeta, ToolCall, ToolOutput, Usage, text_of,
 };
-pub use model::{ChatRequest, Completion, FinishReason, ModelContract};
+pub use model::{CONTEXT_LENGTH, ChatRequest, Completion, FinishReason, ModelContract};
 pub use observability::ObservabilityContract;
 pub use pattern::{ModelOp, Op, OpDone, OpId, Outcome, PatternContract, Run, Step, TurnInput};
 pub use reply::{End, Interruption, InterruptionKind, Reply, TaskState};
 pub use store::{Idempotency, Intent, Record, SessionKey, StoreContract, TurnStatus};
-pub use tool::{ToolContract, ToolSpec};
+pub use tool::{CANCEL_GRACE, ToolContract, ToolSpec};
 
 pub use inventory;

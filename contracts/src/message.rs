@@ -229,6 +229,10 @@ pub enum Message {
         /// The calls it asks for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ToolCall>,
+        /// What the provider wants to see again with this message, such as signatures of its reasoning: an
+        /// object with one key, the provider's name. Nobody else reads it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        provider_data: Option<Arc<Value>>,
     },
     /// What a tool or a delegation gave back.
     Tool {
@@ -249,7 +253,12 @@ impl Message {
 
     /// A model message of one text and no calls.
     pub fn assistant(text: impl Into<Arc<str>>) -> Self {
-        Self::Assistant { parts: vec![Part::text(text)], reasoning: None, calls: Vec::new() }
+        Self::Assistant {
+            parts: vec![Part::text(text)],
+            reasoning: None,
+            calls: Vec::new(),
+            provider_data: None,
+        }
     }
 
     /// The parts of the message.

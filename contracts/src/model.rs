@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Audience, CallContext, Message, Result, ToolCall, ToolSpec, Usage};
 
@@ -28,6 +29,8 @@ pub struct ChatRequest<'a> {
     pub temperature: Option<f64>,
     /// Most tokens to write.
     pub max_tokens: Option<u64>,
+    /// The JSON schema that the text must fit, where the caller wants JSON.
+    pub output_schema: Option<&'a Value>,
 }
 
 impl<'a> ChatRequest<'a> {
@@ -36,6 +39,9 @@ impl<'a> ChatRequest<'a> {
         self.history.iter().chain(self.turn).chain(self.prompt)
     }
 }
+
+/// The code of the error for a request that is longer than the model takes.
+pub const CONTEXT_LENGTH: &str = "mas::model::context_length";
 
 /// Why a model stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +67,9 @@ pub struct Completion {
     /// The calls it asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
+    /// What the provider wants to see again with this message; see [`Message::Assistant`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_data: Option<Arc<Value>>,
     /// Why it stopped.
     #[serde(default)]
     pub finish: FinishReason,
@@ -71,9 +80,15 @@ pub struct Completion {
 
 /// A provider of models.
 ///
-/// Rules: the text is emitted as it comes, by [`CallContext::emit_text`] with the audience of the request; the
-/// pieces together are the text of the completion. Nothing is emitted before a retry. A call ends soon after
-/// the tree is cancelled.
+/// Rules:
+///
+/// - The text is emitted as it comes, by [`CallContext::emit_text`] with the audience of the request; the pieces
+///   together are the text of the completion. Reasoning is emitted for [`Audience::Reasoning`] alone.
+/// - A call is made again only while nothing of it was emitted. Once a piece is out, a failure is an error.
+/// - An answer that is cut off is an error, never a shorter answer.
+/// - A call ends soon after the tree is cancelled, and at its deadline.
+/// - A request that is longer than the model takes fails with the code [`CONTEXT_LENGTH`], so that core can
+///   show it less of the past.
 #[async_trait]
 pub trait ModelContract: Send + Sync {
     /// Makes one call.

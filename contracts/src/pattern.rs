@@ -6,6 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::{Artifact, Audience, Completion, Delegation, End, Error, Message, Part, Reply, ToolCall, Usage};
 
@@ -30,6 +31,8 @@ pub struct ModelOp {
     pub tools: bool,
     /// Messages added for this call only.
     pub prompt: Vec<Arc<Message>>,
+    /// The JSON schema that the text must fit; a text that does not is a failure.
+    pub output_schema: Option<Arc<Value>>,
 }
 
 /// What a pattern can ask for.

@@ -25,10 +25,18 @@ pub struct ToolSpec {
     pub timeout: Option<Duration>,
 }
 
+/// How long a call may take to end by itself after a cancel: 120 ms.
+pub const CANCEL_GRACE: Duration = Duration::from_millis(120);
+
 /// A source of tools.
 ///
-/// Rules: core checks the arguments against the schema before the call. A tool that fails returns an output
-/// marked as an error, or an [`Error`](crate::Error) when it could not be run; both are failures to the model.
+/// Rules:
+///
+/// - Core checks the arguments against the schema before the call.
+/// - A tool that fails returns an output marked as an error, or an [`Error`](crate::Error) when it could not be
+///   run; both are failures to the model.
+/// - On a cancel a call has [`CANCEL_GRACE`] to end by itself, then its future is dropped; at
+///   its deadline it is dropped at once. A dropped call leaves nothing running.
 #[async_trait]
 pub trait ToolContract: Send + Sync {
     /// The tools that this source provides. Called once, when the team connects.
@@ -42,4 +50,8 @@ pub trait ToolContract: Send + Sync {
     /// # Errors
     /// Why it could not be run.
     async fn call(&self, cx: &CallContext, call: &ToolCall) -> Result<ToolOutput>;
+
+    /// Releases what the source holds, such as a child process, soon: within 150 ms. Calls after it fail with
+    /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable). Called once per tool, so more than once per source.
+    async fn close(&self) {}
 }

@@ -9,7 +9,10 @@ use std::{
 };
 
 use async_trait::async_trait;
-use futures_util::FutureExt;
+use futures_util::{
+    FutureExt,
+    future::{join, join_all},
+};
 use mas_contracts::{
     AgentHost, AgentProfile, CallContext, CancelReason, Clock, Delivery, Error, ErrorKind, EventSink,
     EventStream, Ids, ObservabilityContract, Outbound, Reply, Result, Scope, SessionKey, StoreContract,
@@ -183,6 +186,20 @@ impl Team {
     pub fn stop(&self, reason: CancelReason) {
         for session in self.sessions.all() {
             session.cancel_all(reason);
+        }
+    }
+
+    /// Releases what tools and backends hold, such as child processes and connections, all at once. To be
+    /// called when no turn runs any more.
+    pub async fn close(&self) {
+        let Ok(agents) = self.agents() else { return };
+        let agents = || agents.by_id.values();
+        let tools = join_all(agents().flat_map(|agent| agent.toolbox.sources()).map(|tools| tools.close()));
+        let comms =
+            join_all(agents().flat_map(|agent| agent.routes.values()).map(|route| route.comm.close()));
+        let (_, closed) = join(tools, comms).await;
+        for error in closed.into_iter().filter_map(Result::err) {
+            tracing::warn!("a backend is not closed in order: {error:#}");
         }
     }
 

@@ -131,5 +131,6 @@ fn build_context(around: &Surroundings, base: &Path) -> BuildContext {
         clock: Arc::new(TokioClock),
         ids: Arc::new(RandomIds),
         base: base.to_path_buf(),
+        shared: mas_contracts::Shared::default(),
     }
 }

@@ -27,6 +27,7 @@ pub fn build_context(base: &Path, env: &[(&str, &str)]) -> BuildContext {
         clock: TokioClock::shared(),
         ids: Arc::new(SeqIds::default()),
         base: base.into(),
+        shared: mas_contracts::Shared::default(),
     }
 }
 

@@ -198,6 +198,7 @@ mod tests {
             audience,
             temperature: None,
             max_tokens: None,
+            output_schema: None,
         }
     }
 

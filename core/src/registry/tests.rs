@@ -268,6 +268,7 @@ fn build_context() -> BuildContext {
         clock: Arc::new(Still),
         ids: Arc::new(Still),
         base: PathBuf::new(),
+        shared: mas_contracts::Shared::default(),
     }
 }
 

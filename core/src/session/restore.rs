@@ -48,6 +48,7 @@ fn messages_of(outcome: Outcome) -> Vec<Arc<Message>> {
                 parts: if text.is_empty() { Vec::new() } else { vec![Part::text(text)] },
                 reasoning: completion.reasoning.clone(),
                 calls: completion.calls.clone(),
+                provider_data: completion.provider_data.clone(),
             };
             vec![Arc::new(message)]
         }

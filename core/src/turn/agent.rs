@@ -153,6 +153,11 @@ impl Toolbox {
         self.surface.as_ref()
     }
 
+    /// Where the tools come from, once per tool.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &Arc<dyn ToolContract>> {
+        self.tools.values().map(|tool| &tool.source)
+    }
+
     pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
         self.tools.get(name)
     }

@@ -1,15 +1,11 @@
 //! The tools operation: the calls of one model answer, side by side.
 
-use std::{
-    collections::VecDeque,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use mas_contracts::{
-    CallContext, Conclusion, Delegation, End, Error, ErrorKind, EventKind, Interruption, Message, Part,
-    Reply, Result, Thread, ThreadName, ToolCall, ToolOutput, Usage,
+    CANCEL_GRACE, CallContext, Conclusion, Delegation, Delivery, End, Error, ErrorKind, EventKind,
+    Interruption, Message, Part, Reply, Result, Thread, ThreadName, ToolCall, ToolOutput, Usage,
 };
 
 use super::{
@@ -323,6 +319,9 @@ fn first_question(replies: &[Result<Reply>]) -> Option<(usize, Interruption)> {
 
 /// Runs one tool. Whatever goes wrong is told to the model; only a cancel stops the turn.
 async fn run_tool(agent: &Agent, cx: &CallContext, call: &ToolCall) -> Result<ToolOutput> {
+    if let Some(reason) = cx.cancel().reason() {
+        return Err(CallContext::stopped(reason).with_delivery(Delivery::NotSent));
+    }
     let cx = cx.next_operation();
     cx.emit(EventKind::ToolStarted { call: Arc::new(call.clone()) });
     let began = cx.clock().now();
@@ -364,7 +363,7 @@ fn refused(tool: &Tool, call: &ToolCall) -> Option<ToolOutput> {
 
 async fn run_checked(tool: &Tool, cx: &CallContext, call: &ToolCall, began: Instant) -> Result<ToolOutput> {
     let deadline = tool.spec.timeout.and_then(|limit| began.checked_add(limit));
-    let ended = bounded(cx, deadline, Duration::ZERO, tool.source.call(cx, call)).await;
+    let ended = bounded(cx, deadline, CANCEL_GRACE, tool.source.call(cx, call)).await;
     let error = match ended {
         Ok(Ok(output)) => return Ok(output),
         Ok(Err(error)) => format!("`{}` failed ({}): {error}", call.name, error.kind().as_str()),

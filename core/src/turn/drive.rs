@@ -183,6 +183,7 @@ fn answer_joins(journal: &mut Journal<'_>, reply: &Reply) {
         parts: reply.parts.clone(),
         reasoning: None,
         calls: Vec::new(),
+        provider_data: None,
     }) else {
         return;
     };

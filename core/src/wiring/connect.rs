@@ -4,7 +4,7 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use mas_contracts::{
     AgentCommContract, AgentProfile, BuildContext, Category, Clock, Env, Error, Ids, ModelContract,
-    ObservabilityContract, Peer, PeerCard, Result, StoreContract, TreeLimits,
+    ObservabilityContract, Peer, PeerCard, Result, Shared, StoreContract, TreeLimits,
 };
 use serde_json::Value;
 
@@ -58,6 +58,7 @@ pub async fn connect(
         clock: with.clock.clone(),
         ids: with.ids.clone(),
         base,
+        shared: Shared::default(),
     };
     for planned in &wiring.observers {
         match with.registry.build_observability(&planned.name, &outside, &planned.params) {

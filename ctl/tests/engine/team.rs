@@ -87,6 +87,7 @@ pub(crate) async fn team_with(
         clock: Arc::new(TokioClock),
         ids: Arc::new(RandomIds),
         base: ".".into(),
+        shared: mas_contracts::Shared::default(),
     };
     let comm = registry.build_agent_comm("local", &build, &Value::Null).expect("local builds");
     let delegation = registry.build_delegation("delegate_tools", &build, &Value::Null).expect("it builds");

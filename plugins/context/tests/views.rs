@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 fn calls(ids: &[&str]) -> Arc<Message> {
     let call =
         |id: &&str| ToolCall { id: (*id).into(), name: "calc".into(), arguments: Arguments::from_text("") };
-    Arc::new(Message::Assistant { parts: vec![], reasoning: None, calls: ids.iter().map(call).collect() })
+    let calls = ids.iter().map(call).collect();
+    Arc::new(Message::Assistant { parts: vec![], reasoning: None, calls, provider_data: None })
 }
 
 fn result(id: &str) -> Arc<Message> {

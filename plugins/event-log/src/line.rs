@@ -143,7 +143,12 @@ impl Lines {
                 put(line, "last", json!(last));
             }
             EventKind::Answer { parts } => {
-                let message = Message::Assistant { parts: parts.clone(), reasoning: None, calls: Vec::new() };
+                let message = Message::Assistant {
+                    parts: parts.clone(),
+                    reasoning: None,
+                    calls: Vec::new(),
+                    provider_data: None,
+                };
                 self.message(line, &message);
             }
             EventKind::Question(question) => put(line, "question", json!(question)),

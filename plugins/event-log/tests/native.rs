@@ -121,7 +121,12 @@ async fn a_delegation_stands_between_its_start_and_its_end() {
     above.begin("trip");
     let arguments = Arguments::from_text(r#"{"task":"fare"}"#);
     let call = ToolCall { id: "k1".into(), name: "delegate_to_fares".into(), arguments };
-    above.model(Message::Assistant { parts: vec![], reasoning: None, calls: vec![call.clone()] });
+    above.model(Message::Assistant {
+        parts: vec![],
+        reasoning: None,
+        calls: vec![call.clone()],
+        provider_data: None,
+    });
     above.see(EventKind::ToolStarted { call: Arc::new(call) });
     above.see(EventKind::DelegationStarted {
         to: "fares".into(),

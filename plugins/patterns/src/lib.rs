@@ -17,11 +17,28 @@ pub use react::React;
 pub use scripted_response::ScriptedResponse;
 pub use single_pass::SinglePass;
 
-use mas_contracts::{Audience, Error, ModelOp, Op, OpDone, OpId, Outcome, Step};
+use std::sync::Arc;
 
-/// A model call whose text is the answer.
-fn answering(tools: bool) -> Op {
-    Op::Model(ModelOp { audience: Audience::Answer, tools, prompt: Vec::new() })
+use mas_contracts::{Audience, Error, ModelOp, Op, OpDone, OpId, Outcome, Step};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A model call whose text is the answer, in the form of a JSON schema where there is one.
+fn answering(tools: bool, output_schema: Option<&Arc<Value>>) -> Op {
+    let output_schema = output_schema.cloned();
+    Op::Model(ModelOp { audience: Audience::Answer, tools, prompt: Vec::new(), output_schema })
+}
+
+/// A pattern's parameter `output_schema`: a JSON schema of an object.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+struct OutputSchema(Map<String, Value>);
+
+impl OutputSchema {
+    fn into_shared(self) -> Arc<Value> {
+        Arc::new(Value::Object(self.0))
+    }
 }
 
 /// The end of a machine that was handed what it did not ask for.

@@ -8,8 +8,9 @@ use mas_contracts::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{answering, unexpected};
+use crate::{OutputSchema, answering, unexpected};
 
 const DEFAULT_MAX_STEPS: NonZeroU32 = match NonZeroU32::new(64) {
     Some(steps) => steps,
@@ -24,6 +25,9 @@ struct Params {
     /// tools fails, and those tools do not run.
     #[serde(default = "default_max_steps")]
     max_steps: NonZeroU32,
+    /// The JSON schema that the answer must fit; default none: the answer is text.
+    #[serde(default)]
+    output_schema: Option<OutputSchema>,
 }
 
 fn default_max_steps() -> NonZeroU32 {
@@ -42,22 +46,24 @@ inventory::submit! {
         check: check_params::<Params>,
         builder: Builder::Pattern(Build::Linked(|_, params| {
             let params: Params = parse_params(params)?;
-            Ok(Arc::new(React::new(params.max_steps)))
+            let output_schema = params.output_schema.map(OutputSchema::into_shared);
+            Ok(Arc::new(React { max_steps: params.max_steps, output_schema }))
         })),
     }
 }
 
 /// The pattern `react`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct React {
     max_steps: NonZeroU32,
+    output_schema: Option<Arc<Value>>,
 }
 
 impl React {
     /// The pattern with at most `max_steps` model calls in a turn.
     #[must_use]
     pub fn new(max_steps: NonZeroU32) -> Self {
-        Self { max_steps }
+        Self { max_steps, output_schema: None }
     }
 }
 
@@ -69,13 +75,16 @@ impl Default for React {
 
 impl PatternContract for React {
     fn begin(&self, _input: &TurnInput) -> (Box<dyn Run>, Step) {
-        let run = Machine { max_steps: self.max_steps.get(), model_calls: 1, awaited: 0 };
-        (Box::new(run), Step::one(0, answering(true)))
+        let first = answering(true, self.output_schema.as_ref());
+        let output_schema = self.output_schema.clone();
+        let run = Machine { max_steps: self.max_steps.get(), output_schema, model_calls: 1, awaited: 0 };
+        (Box::new(run), Step::one(0, first))
     }
 }
 
 struct Machine {
     max_steps: u32,
+    output_schema: Option<Arc<Value>>,
     model_calls: u32,
     awaited: OpId,
 }
@@ -118,7 +127,8 @@ impl Run for Machine {
             Outcome::Model(completion) => self.said(completion),
             Outcome::Tools(_) => {
                 self.model_calls = self.model_calls.saturating_add(1);
-                self.ask(answering(true))
+                let next = answering(true, self.output_schema.as_ref());
+                self.ask(next)
             }
             Outcome::Failed(error) => Step::Fail(error.clone()),
             Outcome::Delegated(_) | Outcome::Answered(_) | Outcome::Unit => {

@@ -8,13 +8,18 @@ use mas_contracts::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{answering, unexpected};
+use crate::{OutputSchema, answering, unexpected};
 
-/// `single_pass` has no parameters.
+/// Parameters of `single_pass`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Params {}
+struct Params {
+    /// The JSON schema that the answer must fit; default none: the answer is text.
+    #[serde(default)]
+    output_schema: Option<OutputSchema>,
+}
 
 inventory::submit! {
     Descriptor {
@@ -27,19 +32,21 @@ inventory::submit! {
         schema: schema_of::<Params>,
         check: check_params::<Params>,
         builder: Builder::Pattern(Build::Linked(|_, params| {
-            let Params {} = parse_params(params)?;
-            Ok(Arc::new(SinglePass))
+            let params: Params = parse_params(params)?;
+            Ok(Arc::new(SinglePass { output_schema: params.output_schema.map(OutputSchema::into_shared) }))
         })),
     }
 }
 
 /// The pattern `single_pass`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SinglePass;
+#[derive(Clone, Debug, Default)]
+pub struct SinglePass {
+    output_schema: Option<Arc<Value>>,
+}
 
 impl PatternContract for SinglePass {
     fn begin(&self, _input: &TurnInput) -> (Box<dyn Run>, Step) {
-        (Box::new(Machine), Step::one(0, answering(false)))
+        (Box::new(Machine), Step::one(0, answering(false, self.output_schema.as_ref())))
     }
 }
 

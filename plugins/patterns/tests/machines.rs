@@ -155,13 +155,13 @@ fn react_params_are_checked() {
 
 #[test]
 fn single_pass_offers_no_tools_and_takes_none() {
-    let steps_ = steps(&SinglePass, &input("t", "hi"), &[said("hello", vec![])]);
+    let steps_ = steps(&SinglePass::default(), &input("t", "hi"), &[said("hello", vec![])]);
     match only(&steps_[0]).1 {
         Op::Model(op) => assert!(!op.tools),
         other => panic!("{other:?}"),
     }
     assert_eq!(steps_[1], Step::answer("hello"));
-    let steps = steps(&SinglePass, &input("t", "hi"), &[said("", vec![call("calc")])]);
+    let steps = steps(&SinglePass::default(), &input("t", "hi"), &[said("", vec![call("calc")])]);
     assert_eq!(failure(steps[1].clone()).code(), "mas::pattern::tools_not_offered");
 }
 
@@ -297,7 +297,7 @@ fn the_same_outcomes_lead_to_the_same_steps() {
     ];
     let cases: [(&dyn PatternContract, &[Outcome]); 3] = [
         (&React::default(), &tools),
-        (&SinglePass, &[said("done", vec![])]),
+        (&SinglePass::default(), &[said("done", vec![])]),
         (&*scripted, &[Outcome::Unit, Outcome::Unit, Outcome::Unit, Outcome::Unit]),
     ];
     for (pattern, outcomes) in cases {

@@ -89,6 +89,7 @@ impl Turn {
             audience: Audience::Answer,
             temperature: None,
             max_tokens: None,
+            output_schema: None,
         }
     }
 

@@ -10,7 +10,7 @@ mod parser;
 use mas_contracts::{ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use crate::{NativeTool, indented};
+use super::{NativeTool, indented};
 pub use parser::evaluate;
 
 /// The tool `calc`.

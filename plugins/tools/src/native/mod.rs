@@ -1,18 +1,49 @@
-//! The provider `native`: one declared tool of this crate.
+//! `native`: tools inside the program.
+//!
+//! A declaration names the tool (`name`), may declare how a model sees it (`spec`, which wins over the tool's
+//! own words) and configures it (`params`).
+//!
+//! ```yaml
+//! name: lookup
+//! spec: {name: lookup_fares, description: Looks up fares.}
+//! params: {path: data/fares.yaml, table: fares, match: {route: route_id}}
+//! ```
+
+mod calc;
+mod declaration;
+mod lookup;
 
 use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use mas_contracts::{
-    Build, BuildContext, Builder, CallContext, Descriptor, Error, ErrorKind, Result, ToolCall, ToolContract,
-    ToolOutput, ToolSpec, inventory, parse_params, schema_of,
+    Build, BuildContext, Builder, CallContext, Descriptor, Error, Result, ToolCall, ToolContract, ToolOutput,
+    ToolSpec, inventory, parse_params, schema_of,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{
-    NativeTool,
-    declaration::{self, Params},
-};
+pub use calc::{Calc, evaluate};
+pub use lookup::Lookup;
+
+use crate::declared::check_name;
+use declaration::Params;
+
+/// A tool of this crate: what it says of itself, and what it does.
+trait NativeTool: Send + Sync {
+    /// How a model sees it, where no manifest says otherwise.
+    fn spec(&self) -> ToolSpec;
+
+    /// Runs it. It neither waits nor touches anything outside itself.
+    fn run(&self, arguments: &Map<String, Value>) -> ToolOutput;
+}
+
+/// A result as JSON, indented by two spaces.
+fn indented(value: &Value) -> ToolOutput {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => ToolOutput::text(text),
+        Err(error) => ToolOutput::error(error.to_string()),
+    }
+}
 
 inventory::submit! {
     Descriptor {
@@ -43,7 +74,11 @@ impl Native {
         }
         let params: Params = parse_params(params)?;
         let tool = params.tool(&cx.base)?;
-        Ok(Self { spec: params.spec(tool.spec()), tool })
+        let spec = match &params.spec {
+            Some(declared) => declared.over(tool.spec()),
+            None => tool.spec(),
+        };
+        Ok(Self { spec, tool })
     }
 }
 
@@ -54,10 +89,7 @@ impl ToolContract for Native {
     }
 
     async fn call(&self, _cx: &CallContext, call: &ToolCall) -> Result<ToolOutput> {
-        if call.name != self.spec.name {
-            let message = format!("there is no tool `{}` here, only `{}`", call.name, self.spec.name);
-            return Err(Error::new(ErrorKind::NotFound, message));
-        }
+        check_name(&self.spec, call)?;
         match call.arguments.as_object() {
             Some(arguments) => Ok(self.tool.run(arguments)),
             None => Ok(ToolOutput::error("the arguments are not a JSON object")),

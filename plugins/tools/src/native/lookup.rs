@@ -17,14 +17,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{NativeTool, indented};
+use super::{NativeTool, indented};
 
 const DEFAULT_LIMIT: usize = 20;
 
 /// Parameters of `lookup`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Params {
+pub(super) struct Params {
     /// The data file, relative to the manifest; 8 MiB at most.
     path: String,
     /// Where in the file the list of rows is, as `a.b.c`; default the whole file.
@@ -46,7 +46,7 @@ fn default_limit() -> usize {
     DEFAULT_LIMIT
 }
 
-pub(crate) fn check(params: &Value) -> Vec<Problem> {
+pub(super) fn check(params: &Value) -> Vec<Problem> {
     check_params::<Params>(params)
 }
 
@@ -60,7 +60,7 @@ pub struct Lookup {
 
 impl Lookup {
     /// Reads the data file.
-    pub(crate) fn open(base: &Path, params: Params) -> Result<Self> {
+    pub(super) fn open(base: &Path, params: Params) -> Result<Self> {
         let rows = file::rows(&base.join(&params.path), &params.table)?;
         let last = params.table.rsplit('.').next().unwrap_or_default();
         let key = if last.is_empty() { "rows" } else { last }.to_owned();

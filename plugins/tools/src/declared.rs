@@ -1,0 +1,81 @@
+//! What a manifest says of a tool beside how it is run.
+
+use std::time::Duration;
+
+use mas_contracts::{Error, ErrorKind, Problem, Result, ToolCall, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// What a manifest declares of a tool; each wins over the tool's own word.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Declared {
+    /// The name that the model calls; default the tool's.
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+    /// What it does; default the tool's words.
+    #[serde(default)]
+    pub(crate) description: Option<String>,
+    /// The JSON schema of its arguments; default the tool's.
+    #[serde(default)]
+    parameters: Option<Value>,
+    /// Whether the same call twice is as good as once; default as the tool says.
+    #[serde(default)]
+    idempotent: Option<bool>,
+    /// How long a call may take: seconds, or `{secs, nanos}`; default as the tool says.
+    #[serde(default)]
+    timeout: Option<Timeout>,
+}
+
+/// A duration.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Timeout {
+    /// Seconds.
+    Seconds(f64),
+    /// Seconds and nanoseconds.
+    Parts {
+        /// Seconds.
+        secs: u64,
+        /// Nanoseconds.
+        nanos: u32,
+    },
+}
+
+impl Declared {
+    /// How a model sees a tool that says `own` of itself.
+    pub(crate) fn over(&self, own: ToolSpec) -> ToolSpec {
+        let timeout = match self.timeout {
+            Some(Timeout::Seconds(seconds)) => Duration::try_from_secs_f64(seconds).ok(),
+            Some(Timeout::Parts { secs, nanos }) => Some(Duration::new(secs, nanos.min(999_999_999))),
+            None => own.timeout,
+        };
+        ToolSpec {
+            name: self.name.as_deref().map_or(own.name, Into::into),
+            description: self.description.as_deref().map_or(own.description, Into::into),
+            parameters: self.parameters.clone().unwrap_or(own.parameters),
+            idempotent: self.idempotent.unwrap_or(own.idempotent),
+            timeout,
+        }
+    }
+
+    /// What is wrong with it; places are those below `spec`.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        match self.timeout {
+            Some(Timeout::Seconds(seconds)) if Duration::try_from_secs_f64(seconds).is_err() => {
+                vec![Problem::new("`timeout` is a number of seconds, 0 or more").at("spec.timeout")]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Checks that a call is for the one tool of its source.
+pub(crate) fn check_name(spec: &ToolSpec, call: &ToolCall) -> Result<()> {
+    if call.name == spec.name {
+        return Ok(());
+    }
+    let message = format!("there is no tool `{}` here, only `{}`", call.name, spec.name);
+    Err(Error::new(ErrorKind::NotFound, message))
+}
