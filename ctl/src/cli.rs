@@ -49,6 +49,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// List the kinds of documents, print the JSON Schema of one, or write them all for an editor.
+    Schemas(SchemasArgs),
     /// Print what makes a shell complete this program's commands and flags.
     Completions {
         /// The shell.
@@ -164,6 +166,17 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+}
+
+/// Arguments of `schemas`.
+#[derive(Debug, Args)]
+pub(crate) struct SchemasArgs {
+    /// The kind whose schema to print: `Agent`, …; `any` for all in one, `config` for config.yaml.
+    #[arg(value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Write one file a kind, and `mas.schema.json` for all of them, into this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "kind")]
+    pub(crate) write: Option<PathBuf>,
 }
 
 /// What to show of the registry.

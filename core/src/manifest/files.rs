@@ -155,7 +155,7 @@ impl<'a> Files<'a> {
             report.push(Diagnostic::warning("mas::manifest::lab_kind", &kind_place(&node), message));
             return None;
         }
-        self.check_version(kind, &node, report);
+        check_version(kind, &node, report);
         let mut missing = Vec::new();
         substitute(&mut node, self.environment, &mut missing);
         check(&node, kind.shape(), self.options.lenient, report);
@@ -213,25 +213,23 @@ impl<'a> Files<'a> {
         }
         parsed
     }
+}
 
-    fn check_version(&self, kind: Kind, node: &Node, report: &mut Report) {
-        let versions = kind.api_versions();
-        let Some(version) = node.get("apiVersion") else { return };
-        if !version.is_scalar()
-            || version.is_null()
-            || versions.is_empty()
-            || versions.contains(&version.text())
-        {
-            return;
-        }
-        let message = if Kind::all_api_versions().any(|known| known == version.text()) {
-            format!("kind {} does not go with apiVersion `{}`", kind.name(), version.text())
-        } else {
-            format!("unknown apiVersion `{}`", version.text())
-        };
-        let help = format!("write `apiVersion: {}`", versions.join("` or `apiVersion: "));
-        report.push(Diagnostic::error("mas::manifest::api_version", &version.at, message).help(help));
+/// Checks that `apiVersion` goes with the kind.
+pub(super) fn check_version(kind: Kind, node: &Node, report: &mut Report) {
+    let versions = kind.api_versions();
+    let Some(version) = node.get("apiVersion") else { return };
+    if !version.is_scalar() || version.is_null() || versions.is_empty() || versions.contains(&version.text())
+    {
+        return;
     }
+    let message = if Kind::all_api_versions().any(|known| known == version.text()) {
+        format!("kind {} does not go with apiVersion `{}`", kind.name(), version.text())
+    } else {
+        format!("unknown apiVersion `{}`", version.text())
+    };
+    let help = format!("write `apiVersion: {}`", versions.join("` or `apiVersion: "));
+    report.push(Diagnostic::error("mas::manifest::api_version", &version.at, message).help(help));
 }
 
 impl File {

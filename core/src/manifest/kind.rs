@@ -106,6 +106,27 @@ impl Kind {
         KINDS.iter().map(|(name, _, _)| *name)
     }
 
+    /// Every kind that a run may read, once, in the order of [`Kind::names`]; lab kinds are none of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let mut seen = Vec::new();
+        let kinds = KINDS.iter().map(|(_, kind, _)| *kind).filter(|kind| !matches!(kind, Lab(_)));
+        kinds.filter(move |kind| {
+            let new = !seen.contains(kind);
+            seen.push(*kind);
+            new
+        })
+    }
+
+    /// Every spelling of this kind.
+    pub fn spellings(self) -> impl Iterator<Item = &'static str> {
+        KINDS.iter().filter(move |(_, kind, _)| *kind == self).map(|(name, _, _)| *name)
+    }
+
+    /// Spellings of lab kinds, which any document of experiments has, in any case.
+    pub(crate) fn lab_names() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().filter(|(_, kind, _)| matches!(kind, Lab(_))).map(|(name, _, _)| *name)
+    }
+
     /// The name as documents write it.
     pub fn name(self) -> &'static str {
         match self {

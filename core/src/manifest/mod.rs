@@ -16,6 +16,7 @@ mod located;
 mod options;
 pub(crate) mod read;
 mod references;
+pub mod schema;
 mod shape;
 mod shapes;
 mod skills;

@@ -4,92 +4,15 @@
 //! reading the tree into types cannot fail, it only skips what was already reported.
 
 mod search;
+mod table;
 mod values;
 
 use search::{distance, places_of};
+pub(crate) use table::{Field, Fields, Rule, Shape, closed, may, must, open};
 pub(crate) use values::{read_flag, read_int, read_number};
 
 use crate::diagnostic::{Diagnostic, Report, Severity, nearest, one_of};
 use crate::manifest::yaml::{Entry, Map, Node, Style, Value};
-
-/// What a value may be.
-#[derive(Debug)]
-pub(crate) enum Shape {
-    /// Anything.
-    Any,
-    /// A string; numbers and booleans count with their source text.
-    Text,
-    /// A string that is not blank.
-    Name,
-    /// A string that matches a rule; the rule's name is shown.
-    Ruled(Rule),
-    /// A whole number within bounds.
-    Int(i64, i64),
-    /// A number within bounds.
-    Number(f64, f64),
-    /// `true` or `false`.
-    Flag,
-    /// One of these words.
-    Word(&'static [&'static str]),
-    /// A list.
-    List(&'static Shape),
-    /// A list with at least one item.
-    Filled(&'static Shape),
-    /// A map with free keys.
-    MapOf(&'static Shape),
-    /// A map with these keys.
-    Record(&'static Fields),
-    /// Nothing, or the shape.
-    Maybe(&'static Shape),
-    /// The first alternative whose outer type fits: a scalar, a list or a map.
-    Either(&'static [Shape]),
-}
-
-/// A named rule for strings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
-    /// What a fitting text is, as in "expected {what}".
-    pub(crate) what: &'static str,
-    /// Whether a text fits.
-    pub(crate) fits: fn(&str) -> bool,
-}
-
-/// The keys of a map.
-#[derive(Debug)]
-pub(crate) struct Fields {
-    /// The keys.
-    pub(crate) fields: &'static [Field],
-    /// Whether other keys are free.
-    pub(crate) open: bool,
-}
-
-/// One key of a map.
-#[derive(Debug)]
-pub(crate) struct Field {
-    pub(crate) name: &'static str,
-    pub(crate) shape: Shape,
-    pub(crate) required: bool,
-}
-
-/// A key that may be absent.
-pub(crate) const fn may(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, required: false }
-}
-
-/// A key that must be there.
-pub(crate) const fn must(name: &'static str, shape: Shape) -> Field {
-    Field { name, shape, required: true }
-}
-
-/// A map with exactly these keys.
-pub(crate) const fn closed(fields: &'static [Field]) -> Fields {
-    Fields { fields, open: false }
-}
-
-/// A map that knows these keys and takes others too.
-pub(crate) const fn open(fields: &'static [Field]) -> Fields {
-    Fields { fields, open: true }
-}
 
 /// Checks a tree against a shape; `root` is the whole kind's shape, searched for keys at the wrong level.
 pub(crate) fn check(node: &Node, shape: &Shape, lenient: bool, report: &mut Report) {
@@ -112,9 +35,7 @@ enum Step<'a> {
 impl<'a> Walker<'a> {
     fn visit(&mut self, node: &'a Node, shape: &'a Shape) {
         // Already warned about; its type is not known.
-        if node.style == Style::MissingEnv
-            && !matches!(shape, Shape::List(_) | Shape::MapOf(_) | Shape::Record(_))
-        {
+        if node.style == Style::MissingEnv && takes_scalar(shape) {
             return;
         }
         match shape {
@@ -371,6 +292,16 @@ fn found(node: &Node) -> String {
 
 fn bounds<T: std::fmt::Display>(low: &T, high: &T, unbounded: bool) -> String {
     if unbounded { format!("of at least {low}") } else { format!("from {low} to {high}") }
+}
+
+/// Whether a scalar other than nothing may stand here.
+pub(crate) fn takes_scalar(shape: &Shape) -> bool {
+    match shape {
+        Shape::List(_) | Shape::Filled(_) | Shape::MapOf(_) | Shape::Record(_) => false,
+        Shape::Maybe(inner) => takes_scalar(inner),
+        Shape::Either(options) => options.iter().any(takes_scalar),
+        _ => true,
+    }
 }
 
 fn outside(shape: &Shape) -> &'static str {

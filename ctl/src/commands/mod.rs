@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod plan;
 mod registry;
+mod schemas;
 mod validate;
 
 use mas_core::{registry::Registry, wiring::Hosting};
@@ -36,6 +37,7 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
         Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::Schemas(args) => schemas::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::RunMas(args) => {
             let style = Style { hosting: Hosting::Everything, speaker: None };

@@ -11,6 +11,7 @@ mod interrupt;
 mod offline;
 mod plan;
 mod run;
+mod schemas;
 mod secrets;
 mod terminal;
 mod validate;

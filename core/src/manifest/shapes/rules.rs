@@ -10,12 +10,23 @@ pub(super) const SHARE: Shape = Shape::Number(0.0, 1.0);
 pub(super) const TEXTS: Shape = Shape::List(&Shape::Text);
 pub(super) const FREE: Shape = Shape::MapOf(&Shape::Any);
 
-pub(super) const VERSION: Shape = Shape::Ruled(Rule { what: "a version such as 1.0.0", fits: is_version });
-pub(super) const LOGICAL_NAME: Shape =
-    Shape::Ruled(Rule { what: "a lower-case name of letters, digits, `-` and `_`", fits: is_logical_name });
+pub(super) const VERSION: Shape = Shape::Ruled(Rule {
+    what: "a version such as 1.0.0",
+    fits: is_version,
+    pattern: r"^[0-9]+\.[0-9]+\.[0-9]",
+    plain: &[],
+});
+pub(super) const LOGICAL_NAME: Shape = Shape::Ruled(Rule {
+    what: "a lower-case name of letters, digits, `-` and `_`",
+    fits: is_logical_name,
+    pattern: "^[a-z0-9][a-z0-9_-]*$",
+    plain: &["integer", "boolean"],
+});
 pub(super) const PARAMETER_NAME: Shape = Shape::Ruled(Rule {
     what: "a name of letters, digits and `_` that does not begin with a digit",
     fits: is_identifier,
+    pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+    plain: &["boolean"],
 });
 
 fn is_version(text: &str) -> bool {
