@@ -172,6 +172,22 @@ fn what_happens_stands_on_lines_of_its_own() {
 }
 
 #[test]
+fn what_is_typed_ahead_is_not_lost() {
+    let steps = [
+        ("see", "You: "),
+        ("type", "one\rtwo\rthree"),
+        ("see", "a: heard <one>"),
+        ("see", "a: heard <two>"),
+        ("see", "three"),
+        ("type", "\r"),
+        ("see", "a: heard <three>"),
+        ("see", "You: "),
+        ("type", CTRL_D),
+    ];
+    assert_eq!(at_terminal(&team(WORKS), &["run-mas", "mas.yaml"], &steps).code, 0);
+}
+
+#[test]
 fn a_terminal_that_cannot_edit_reads_plain_lines() {
     let steps = [
         ("see", "You: "),
