@@ -49,6 +49,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ConfigCommand,
     },
+    /// Show infra: what `standard:` knows and what is chosen, or one file and what it provides.
+    Infra {
+        #[command(subcommand)]
+        command: InfraCommand,
+    },
+    /// Show flavours: those known by name and the chosen one, or one file.
+    Flavour {
+        #[command(subcommand)]
+        command: FlavourCommand,
+    },
     /// List the kinds of documents, print the JSON Schema of one, or write them all for an editor.
     Schemas(SchemasArgs),
     /// Print what makes a shell complete this program's commands and flags.
@@ -166,6 +176,53 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+}
+
+/// What to show of infra.
+#[derive(Debug, Subcommand)]
+pub(crate) enum InfraCommand {
+    /// List every standard name, and what configuration and flags choose.
+    #[command(alias = "list-bundles")]
+    List {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Add infra, by file or as standard:NAME; later ones win.
+        #[arg(long = "infra-ref", value_name = "REF")]
+        infra_refs: Vec<String>,
+    },
+    /// Show one, with everything it refers to and what that provides; values of the environment stay names.
+    Show {
+        /// A file, or standard:NAME; the name alone will do.
+        #[arg(value_name = "NAME|FILE")]
+        reference: String,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What to show of flavours.
+#[derive(Debug, Subcommand)]
+pub(crate) enum FlavourCommand {
+    /// List every flavour that is known by name, and the chosen one.
+    List {
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Choose a flavour: local, local-benchmark, mock, or a file.
+        #[arg(long, value_name = "NAME")]
+        flavour: Option<String>,
+    },
+    /// Show one and what it chooses.
+    Show {
+        /// A name or a file.
+        #[arg(value_name = "NAME|FILE")]
+        name: String,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Arguments of `schemas`.

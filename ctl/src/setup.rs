@@ -131,6 +131,7 @@ pub(crate) fn invalid(report: &Report, json: bool) -> Exit {
     Exit::Invalid
 }
 
-fn flag(name: &str, value: &str) -> Located<String> {
+/// A value that a flag gives.
+pub(crate) fn flag(name: &str, value: &str) -> Located<String> {
     Located::new(value.to_owned(), Location::named(name))
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::Location;
+
 /// Ends of key names whose values are never shown.
 const SENSITIVE: [&str; 8] =
     ["authorization", "token", "secret", "password", "passwd", "api_key", "api-key", "apikey"];
@@ -25,6 +27,21 @@ pub(super) fn masked(text: &str) -> Cow<'_, str> {
         // Values are cut at character boundaries, so that what is left is text.
         _ => Cow::Borrowed(text),
     }
+}
+
+/// The text with the values of sensitive keys and everything at these places starred out; what only names a variable
+/// stays.
+pub(crate) fn starred(text: &str, places: &[Location]) -> String {
+    let mut bytes = masked(text).into_owned().into_bytes();
+    for place in places.iter().map(Location::span) {
+        let names_a_variable = text
+            .get(place.clone())
+            .is_some_and(|value| value.trim_start_matches(['"', '\'']).starts_with("env:"));
+        if let Some(value) = bytes.get_mut(place).filter(|_| !names_a_variable) {
+            value.iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b'*');
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn key_before(text: &str, colon: usize) -> &str {

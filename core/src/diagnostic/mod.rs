@@ -10,6 +10,7 @@ mod render;
 mod report;
 mod source;
 
+pub(crate) use mask::starred;
 pub use nearest::{nearest, one_of};
 pub use render::Rendered;
 pub use report::{Diagnostic, Label, Record, Report, Severity};

@@ -1,6 +1,9 @@
 //! Loading what is to be run.
 
 mod infra;
+mod show;
+
+pub use show::{Bundled, Shown, bundled_flavours, bundled_infra, show_flavour, show_infra};
 
 use std::path::{Path, PathBuf};
 
@@ -133,6 +136,8 @@ struct Loader<'a> {
     files: Files<'a>,
     report: Report,
     open_bundles: Vec<PathBuf>,
+    /// Infra documents in the order in which they were opened, bundles before what they hold.
+    opened: Vec<Document>,
 }
 
 impl<'a> Loader<'a> {
@@ -141,6 +146,7 @@ impl<'a> Loader<'a> {
             files: Files::new(options, environment, Purpose::Run),
             report: Report::new(),
             open_bundles: Vec::new(),
+            opened: Vec::new(),
         }
     }
 

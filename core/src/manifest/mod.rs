@@ -30,7 +30,10 @@ pub use environment::{Environment, MissingVariable};
 pub use files::read_bytes;
 pub use graph::check_graph;
 pub use kind::Kind;
-pub use load::{Loaded, load, load_flavour, load_infra};
+pub use load::{
+    Bundled, Loaded, Shown, bundled_flavours, bundled_infra, load, load_flavour, load_infra, show_flavour,
+    show_infra,
+};
 pub use located::{Located, Params, Selection};
 pub use options::{Options, Purpose};
 pub use skills::SkillEntry;

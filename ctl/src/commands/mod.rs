@@ -2,6 +2,8 @@
 
 mod completions;
 mod config;
+mod flavour;
+mod infra;
 mod plan;
 mod registry;
 mod schemas;
@@ -37,6 +39,8 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
         Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::Infra { command } => infra::run(&command, &around()),
+        Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Schemas(args) => schemas::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::RunMas(args) => {

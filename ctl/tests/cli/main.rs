@@ -7,6 +7,7 @@ mod bench;
 mod completions;
 mod config;
 mod dotenv;
+mod infra;
 mod interrupt;
 mod offline;
 mod plan;

@@ -31,6 +31,7 @@ impl Loader<'_> {
         infra: &mut Vec<InfraDocument>,
     ) {
         for document in self.open(reference, dir, INFRA_KINDS, "the infra") {
+            self.opened.push(document.clone());
             match document.kind {
                 Kind::LlmProxy | Kind::LlmLocal => {
                     infra.push(InfraDocument::Llm(Box::new(LlmDocument::of(document))));
