@@ -14,6 +14,7 @@ const BUILT_INS: &[&str] = &[
     "design_pattern/single_pass (linear, linear@v1, single_pass@v1)",
     "llm_provider/mock",
     "llm_provider/scripted",
+    "tool_provider/command",
     "tool_provider/native (system)",
     "context_manager/sliding-window (sliding-window@v1, sliding_window)",
     "context_manager/stack (full-history, full-history@v1, stack@v1)",

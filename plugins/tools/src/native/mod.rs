@@ -39,10 +39,7 @@ trait NativeTool: Send + Sync {
 
 /// A result as JSON, indented by two spaces.
 fn indented(value: &Value) -> ToolOutput {
-    match serde_json::to_string_pretty(value) {
-        Ok(text) => ToolOutput::text(text),
-        Err(error) => ToolOutput::error(error.to_string()),
-    }
+    ToolOutput::text(crate::text::indented(value))
 }
 
 inventory::submit! {
