@@ -35,6 +35,11 @@ pub(crate) enum Command {
     /// Talk to one agent.
     #[command(after_long_help = AT_THE_PROMPT)]
     Chat(RunArgs),
+    /// Make a small agent or team that runs at once.
+    New {
+        #[command(subcommand)]
+        command: NewCommand,
+    },
     /// Check manifests: files, or directories with every manifest below them.
     Validate(ValidateArgs),
     /// Show how a team is wired: its agents, routes and listeners, and why.
@@ -176,6 +181,25 @@ pub(crate) struct PlanArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+}
+
+/// What to make.
+#[derive(Debug, Subcommand)]
+pub(crate) enum NewCommand {
+    /// One agent with a tool and a scripted model.
+    Agent(NewArgs),
+    /// A team of three that delegate, with a tool and a scripted model.
+    Mas(NewArgs),
+}
+
+/// Arguments of `new`.
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// Its name: letters, digits, `-` and `_`.
+    pub(crate) name: String,
+    /// The folder to make; NAME in the working directory if absent. One that is not empty is refused.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
 }
 
 /// What to show of infra.

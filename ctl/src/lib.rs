@@ -1,7 +1,7 @@
 //! The program `mas-ctl`: validate, plan and run teams of agents declared in YAML.
 //!
 //! ```text
-//! main ─ cli ─ commands ─┬─ validate, plan, registry, config          print and end
+//! main ─ cli ─ commands ─┬─ validate, plan, registry, config, infra, …  print and end
 //!                        └─ run-mas, chat ─ setup ─ conversation ─ turns      streamed
 //! ```
 //!

@@ -4,6 +4,7 @@ mod completions;
 mod config;
 mod flavour;
 mod infra;
+mod new;
 mod plan;
 mod registry;
 mod schemas;
@@ -39,6 +40,7 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
         Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::New { command } => new::run(&command),
         Command::Infra { command } => infra::run(&command, &around()),
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Schemas(args) => schemas::run(&args),
