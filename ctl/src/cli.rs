@@ -44,6 +44,11 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Show how a team is wired: its agents, routes and listeners, and why.
     Plan(PlanArgs),
+    /// Show or try the models that the infra declares.
+    Models {
+        #[command(subcommand)]
+        command: ModelsCommand,
+    },
     /// Show what can be selected by name.
     Registry {
         #[command(subcommand)]
@@ -258,6 +263,28 @@ pub(crate) struct SchemasArgs {
     /// Write one file a kind, and `mas.schema.json` for all of them, into this directory.
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]
     pub(crate) write: Option<PathBuf>,
+}
+
+/// What to do with the models.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List the provider, its key's variable and every model that is named for it.
+    List(ModelsArgs),
+    /// Ask each of them for one word, and tell how long it took. Costs a few tokens each.
+    Test(ModelsArgs),
+}
+
+/// Arguments of `models list` and `models test`.
+#[derive(Debug, Args)]
+pub(crate) struct ModelsArgs {
+    /// A manifest whose infra and models are looked at too.
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) team: TeamArgs,
 }
 
 /// What to show of the registry.

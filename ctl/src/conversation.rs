@@ -1,6 +1,6 @@
 //! From arguments to a live team, and a conversation with it.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use mas_contracts::{BuildContext, Category, ObservabilityContract};
 use mas_core::{
@@ -21,6 +21,9 @@ use crate::{
     surroundings::Surroundings,
     turns::Turns,
 };
+
+/// How long tools and backends may take to end.
+const CLOSE_GRACE: Duration = Duration::from_millis(150);
 
 /// What differs between `run-mas` and `chat`.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +77,8 @@ pub(crate) async fn converse(
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
     let entry = &blueprint.entry.value;
     let exit = Turns::new(args, &team, entry, speaker, &around.env).run().await;
+    // What does not end in time ends with the program.
+    let _ = tokio::time::timeout(CLOSE_GRACE, team.close()).await;
     for observer in team.observers() {
         if let Err(error) = observer.flush().await {
             console::err(&format!("warning: the event log is not complete: {error:#}\n"));
@@ -124,7 +129,8 @@ fn extras(
     Ok((observers, store))
 }
 
-fn build_context(around: &Surroundings, base: &Path) -> BuildContext {
+/// What a builder outside a team is given.
+pub(crate) fn build_context(around: &Surroundings, base: &Path) -> BuildContext {
     BuildContext {
         host: std::sync::Weak::<Team>::new(),
         env: around.env.clone(),

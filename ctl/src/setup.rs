@@ -106,7 +106,7 @@ pub(crate) fn blueprint(manifest: &Path, args: &TeamArgs, around: &Surroundings)
 }
 
 /// The model of every agent: the flag, else a variable that stands for it.
-fn model(args: &TeamArgs, around: &Surroundings) -> Result<Option<Located<String>>, Report> {
+pub(crate) fn model(args: &TeamArgs, around: &Surroundings) -> Result<Option<Located<String>>, Report> {
     let Some(name) = &args.model else {
         let twin = |name: &&str| Some(flag(name, around.environment.filled(name)?.trim()));
         return Ok(MODEL_TWINS.iter().find_map(twin));

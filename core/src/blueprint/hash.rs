@@ -43,6 +43,7 @@ impl Blueprint {
                 "mappings": self.llm.mappings.iter().map(|(from, to)| (shown(from), shown(to))).collect::<Vec<_>>(),
                 "default_model": self.llm.default_model.as_ref().map(shown),
                 "params": self.llm.params.public_value(),
+                "connection": self.llm.connection.public_value(),
             },
             "observability": self.observability.iter().map(selection).collect::<Vec<_>>(),
             "allow_cycles": self.allow_cycles,

@@ -1,10 +1,24 @@
 //! The model provider, from every infra document that speaks of one.
 
-use super::types::LlmBlueprint;
+use super::{types::LlmBlueprint, unsupported};
 use crate::diagnostic::{Diagnostic, Location, Report, Severity};
 use crate::manifest::{InfraDocument, LlmDocument, Located, Params};
 
-/// Merges the model providers in order; each part of a later one wins.
+/// What an infra document may say of a connection beside its address and key.
+const CONNECTION: &[&str] = &[
+    "ca_file",
+    "connect_timeout",
+    "first_byte_timeout",
+    "headers",
+    "idle_timeout",
+    "proxy",
+    "retry",
+    "stream",
+    "timeout",
+    "verify",
+];
+
+/// Merges the model providers in order; each part of a later one wins. Without any, OpenAI.
 pub(super) fn merge(infra: &[&InfraDocument], report: &mut Report) -> LlmBlueprint {
     let documents = infra.iter().filter_map(|document| match document {
         InfraDocument::Llm(llm) => Some(&**llm),
@@ -28,6 +42,10 @@ pub(super) fn merge(infra: &[&InfraDocument], report: &mut Report) -> LlmBluepri
                 used = vec![llm];
             }
         }
+    }
+    for connection in used.iter().map(|llm| &llm.connection) {
+        let unknown = connection.filled_keys().filter(|key| !CONNECTION.contains(key));
+        report.extend(unknown.map(|key| unsupported::idle(&connection.locate_key(key), key)));
     }
     let merged = merged.unwrap_or_else(openai);
     if !matches!(merged.provider.as_str(), "mock" | "scripted") {
@@ -70,6 +88,9 @@ fn overlay(base: &mut LlmBlueprint, llm: &LlmDocument) {
     if !llm.params.is_empty() || base.dir.as_os_str().is_empty() {
         base.params = llm.params.clone();
         base.dir = llm.document.dir().to_path_buf();
+    }
+    if !llm.connection.is_empty() {
+        base.connection = llm.connection.clone();
     }
     for (from, to) in &llm.mappings {
         base.mappings.retain(|(known, _)| known != from);

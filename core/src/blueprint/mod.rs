@@ -10,7 +10,7 @@ mod resolve;
 mod types;
 mod unsupported;
 
-pub use resolve::{ResolveInput, ResolveOptions, Resolved, resolve};
+pub use resolve::{ProviderInput, ResolveInput, ResolveOptions, Resolved, model_provider, resolve};
 pub use types::{
     AgentBlueprint, Blueprint, CommSelections, EndpointBlueprint, Limits, LlmBlueprint, ModelBlueprint,
     ToolBlueprint, ToolImplementation,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::agent::AgentResolver;
 use super::limits::limits_of;
-use super::types::{Blueprint, CommSelections, EndpointBlueprint, Limits};
+use super::types::{Blueprint, CommSelections, EndpointBlueprint, Limits, LlmBlueprint};
 use super::{llm, unsupported};
 use crate::config::Defaults;
 use crate::diagnostic::{Diagnostic, Report, nearest};
@@ -56,24 +56,65 @@ pub struct Resolved {
     pub warnings: Report,
 }
 
-impl ResolveInput<'_> {
+/// Where the model provider is looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderInput<'a> {
+    /// Infra of the workspace's config, which the documents' own overrides.
+    pub workspace_infra: &'a [InfraDocument],
+    /// Infra of the manifest's own.
+    pub own_infra: &'a [InfraDocument],
+    /// Infra of flags, which overrides all other.
+    pub flag_infra: &'a [InfraDocument],
+    /// The flavour, if one was chosen.
+    pub flavour: Option<&'a FlavourDocument>,
+    /// The environment.
+    pub environment: &'a Environment,
+}
+
+/// The model provider that the infra yields: the mock one where anything asks for it over the rest, OpenAI where
+/// nothing says otherwise.
+pub fn model_provider(input: ProviderInput<'_>, report: &mut Report) -> LlmBlueprint {
+    match input.mocked() {
+        Some(asked) => llm::mock(asked),
+        None => llm::merge(&input.infra(), report),
+    }
+}
+
+impl<'a> ProviderInput<'a> {
+    fn infra(&self) -> Vec<&'a InfraDocument> {
+        self.workspace_infra.iter().chain(self.own_infra).chain(self.flag_infra).collect()
+    }
+
+    /// Who asks for the mock provider over everything the infra says, if anyone does.
+    fn mocked(&self) -> Option<&'static str> {
+        if self.environment.switch(MOCK_SWITCH).unwrap_or(false) {
+            return Some(MOCK_SWITCH);
+        }
+        if self.flavour.is_some_and(|flavour| flavour.name.value == "mock") {
+            return Some("--flavour mock");
+        }
+        let last = self.flag_infra.iter().rev().find_map(|document| match document {
+            InfraDocument::Llm(llm) => Some(llm.provider.value == "mock"),
+            _ => None,
+        });
+        last.unwrap_or(false).then_some("standard:mock-llm")
+    }
+}
+
+impl<'a> ResolveInput<'a> {
+    fn provider(&self) -> ProviderInput<'a> {
+        ProviderInput {
+            workspace_infra: self.workspace_infra,
+            own_infra: &self.loaded.infra,
+            flag_infra: self.flag_infra,
+            flavour: self.flavour,
+            environment: self.environment,
+        }
+    }
+
     /// Who asks for the mock provider over everything the infra says, if anyone does.
     pub(super) fn mocked(&self) -> Option<&'static str> {
-        if self.environment.switch(MOCK_SWITCH).unwrap_or(false) {
-            Some(MOCK_SWITCH)
-        } else if self.flavour.is_some_and(|flavour| flavour.name.value == "mock") {
-            Some("--flavour mock")
-        } else {
-            self.flag_infra
-                .iter()
-                .rev()
-                .find_map(|document| match document {
-                    InfraDocument::Llm(llm) => Some(llm.provider.value == "mock"),
-                    _ => None,
-                })
-                .unwrap_or(false)
-                .then_some("standard:mock-llm")
-        }
+        self.provider().mocked()
     }
 }
 
@@ -84,12 +125,8 @@ impl ResolveInput<'_> {
 pub fn resolve(input: ResolveInput<'_>) -> Result<Resolved, Report> {
     let mut report = input.loaded.warnings.clone();
     report.extend(input.environment.switch(MOCK_SWITCH).err());
-    let infra: Vec<&InfraDocument> =
-        input.workspace_infra.iter().chain(&input.loaded.infra).chain(input.flag_infra).collect();
-    let llm = match input.mocked() {
-        Some(asked) => llm::mock(asked),
-        None => llm::merge(&infra, &mut report),
-    };
+    let infra = input.provider().infra();
+    let llm = model_provider(input.provider(), &mut report);
     for document in &infra {
         if let InfraDocument::Middleware(middleware) = document {
             let what = format!("the middleware `{}`", middleware.middleware.shown());

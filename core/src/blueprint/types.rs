@@ -171,6 +171,8 @@ pub struct LlmBlueprint {
     pub default_model: Option<Located<String>>,
     /// Its parameters.
     pub params: Params,
+    /// Parameters of its connection, such as `headers` and `timeout`; those of `params` win.
+    pub connection: Params,
     /// The directory that relative paths in the parameters start from.
     pub dir: PathBuf,
     /// Where it is declared.
@@ -212,6 +214,7 @@ impl LlmBlueprint {
             mappings: Vec::new(),
             default_model: None,
             params: Params::none(at.clone()),
+            connection: Params::none(at.clone()),
             dir: PathBuf::new(),
             at,
         }

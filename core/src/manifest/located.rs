@@ -114,6 +114,13 @@ impl Params {
         self.value.as_object().is_some_and(serde_json::Map::is_empty)
     }
 
+    /// The keys whose values are neither null nor empty texts.
+    pub fn filled_keys(&self) -> impl Iterator<Item = &str> {
+        let filled = |value: &Json| !value.is_null() && value.as_str() != Some("");
+        let entries = self.value.as_object().into_iter().flatten();
+        entries.filter(move |(_, value)| filled(value)).map(|(key, _)| key.as_str())
+    }
+
     /// The place of the value at a JSON pointer such as `/listen/port`, or of the nearest value above it.
     pub fn locate(&self, pointer: &str) -> Location {
         let mut at = &self.at;

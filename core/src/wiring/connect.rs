@@ -232,7 +232,7 @@ impl Assembly<'_> {
     }
 }
 
-fn failed(at: &Location, what: &str, error: &Error) -> Diagnostic {
+pub(super) fn failed(at: &Location, what: &str, error: &Error) -> Diagnostic {
     Diagnostic::error("mas::connect::failed", at, format!("{what} cannot be set up: {error:#}"))
 }
 

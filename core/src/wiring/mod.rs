@@ -17,5 +17,6 @@ mod wire;
 
 pub use connect::{Connection, connect};
 pub use exposures::{Hosting, PlannedExposure, plan_exposures};
+pub use models::build_provider;
 pub use routes::{PlannedRoute, plan_routes};
 pub use wire::{Wiring, wire};

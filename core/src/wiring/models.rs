@@ -1,14 +1,54 @@
 //! The models of a team: one provider per name, built once.
 
-use mas_contracts::Category;
+use std::sync::Arc;
+
+use mas_contracts::{BuildContext, Category, Descriptor, ModelContract};
 use serde_json::{Value, json};
 
 use crate::{
     blueprint::{AgentBlueprint, Blueprint, LlmBlueprint},
     diagnostic::{Diagnostic, Report, one_of},
-    manifest::{Environment, Params},
-    registry::Registry,
+    manifest::{Environment, Located, Params},
+    registry::{Registry, RegistryError},
 };
+
+/// Builds the provider of a blueprint by itself, without a team.
+///
+/// # Errors
+/// Every problem at once.
+pub fn build_provider(
+    llm: &LlmBlueprint,
+    registry: &Registry,
+    environment: &Environment,
+    build: &BuildContext,
+) -> Result<Arc<dyn ModelContract>, Report> {
+    let mut report = Report::new();
+    check_key(llm, environment, &mut report);
+    let descriptor = find_provider(registry, &llm.provider, &mut report);
+    let Some(descriptor) = descriptor.filter(|_| !report.has_errors()) else { return Err(report) };
+    let params = params_of(llm, &(descriptor.schema)());
+    super::wire::check_params(descriptor, &params, &llm.params, &mut report);
+    if report.has_errors() {
+        return Err(report);
+    }
+    let build = BuildContext { base: llm.dir.clone(), ..build.clone() };
+    registry.build_model(&descriptor.name, &build, &params).map_err(|error| {
+        [super::connect::failed(&llm.at, "the model provider", &error)].into_iter().collect()
+    })
+}
+
+fn find_provider<'a>(
+    registry: &'a Registry,
+    provider: &Located<String>,
+    report: &mut Report,
+) -> Option<&'a Descriptor> {
+    let found = registry.find(Category::LlmProvider, &provider.value);
+    let unknown = |error: RegistryError| {
+        Diagnostic::error("mas::registry::unknown_name", &provider.at, error.to_string())
+            .help_if(error.help())
+    };
+    found.map_err(|error| report.push(unknown(error))).ok()
+}
 
 /// The provider of one agent: its name in the registry and its parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,16 +67,7 @@ pub(super) fn plan_model(
     let llm = &blueprint.llm;
     let own = agent.model.provider.as_ref().filter(|own| own.value != llm.provider.value);
     let provider = own.unwrap_or(&llm.provider);
-    let descriptor = match registry.find(Category::LlmProvider, &provider.value) {
-        Ok(descriptor) => descriptor,
-        Err(error) => {
-            report.push(
-                Diagnostic::error("mas::registry::unknown_name", &provider.at, error.to_string())
-                    .help_if(error.help()),
-            );
-            return None;
-        }
-    };
+    let descriptor = find_provider(registry, provider, report)?;
     if own.is_none()
         && !llm.allowed.is_empty()
         && provider.value != "mock"
@@ -50,7 +81,7 @@ pub(super) fn plan_model(
                 .help(format!("allowed: {allowed}")),
         );
     }
-    let params = if own.is_some() { json!({}) } else { params_of(llm) };
+    let params = if own.is_some() { json!({}) } else { params_of(llm, &(descriptor.schema)()) };
     let place = if own.is_some() { Params::none(provider.at.clone()) } else { llm.params.clone() };
     super::wire::check_params(descriptor, &params, &place, report);
     Some(PlannedModel { provider: descriptor.name.to_string(), params })
@@ -73,11 +104,18 @@ pub(super) fn check_key(llm: &LlmBlueprint, environment: &Environment, report: &
     false
 }
 
-/// The provider's own parameters; the connection's are beside them where a provider has one.
-fn params_of(llm: &LlmBlueprint) -> Value {
+/// The provider's own parameters, and beside them those of the connection that it takes: what describes a server
+/// for others, such as `health_endpoint`, is not its business.
+fn params_of(llm: &LlmBlueprint, schema: &Value) -> Value {
     let mut params = llm.params.value().clone();
     if let Some(map) = params.as_object_mut() {
         map.retain(|_, value| !value.is_null());
+        let takes = |key: &str| schema.get("properties").is_some_and(|known| known.get(key).is_some());
+        for (key, value) in llm.connection.value().as_object().into_iter().flatten() {
+            if takes(key) && !value.is_null() && !map.contains_key(key) {
+                map.insert(key.clone(), value.clone());
+            }
+        }
         if let Some(base) = llm.api_base.as_ref().filter(|base| !base.value.is_empty()) {
             map.insert("api_base".to_owned(), Value::from(base.value.as_str()));
         }

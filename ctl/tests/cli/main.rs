@@ -10,6 +10,7 @@ mod dotenv;
 mod help;
 mod infra;
 mod interrupt;
+mod models;
 mod new;
 mod offline;
 mod plan;

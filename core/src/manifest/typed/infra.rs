@@ -40,6 +40,9 @@ pub struct LlmDocument {
     pub default_model: Option<Located<String>>,
     /// Parameters of the provider.
     pub params: Params,
+    /// What `proxy` or `server` says beside the address and the key, such as `headers` and `timeout`: more
+    /// parameters of the provider.
+    pub connection: Params,
 }
 
 /// A middleware, with the reference that asks for it.
@@ -110,6 +113,8 @@ pub struct Endpoint {
 }
 
 impl LlmDocument {
+    const ADDRESS: &[&str] = &["api_base", "api_key_env"];
+
     pub(crate) fn of(document: Document) -> Self {
         let spec = |path: &str| document.get("spec").and_then(|spec| spec.at_path(path));
         let address = |key: &str| {
@@ -129,6 +134,9 @@ impl LlmDocument {
             default_model: read::filled(spec("models.defaults.llm"))
                 .or_else(|| read::filled(spec("defaults.llm"))),
             params: Params::of_or_none(params, &provider.at),
+            connection: spec("proxy")
+                .or_else(|| spec("server"))
+                .map_or_else(|| Params::none(provider.at.clone()), |node| without(node, Self::ADDRESS)),
             provider,
             document,
         }
@@ -175,20 +183,21 @@ impl Endpoint {
                 .collect(),
             timeout_seconds: read::number(node.get("timeout")),
             a2a: node.get("a2a").filter(|block| !block.is_null()).map(Params::of),
-            params: others(node, &at),
+            params: without(node, Self::OWN),
             missing: document.missing.iter().filter(inside).cloned().collect(),
             at,
         })
     }
 }
 
-fn others(node: &Node, at: &Location) -> Params {
+/// The parameters in a map, but for some keys and those that begin with `x-`.
+fn without(node: &Node, own: &[&str]) -> Params {
     use crate::manifest::yaml::{Map, Value};
-    let Some(map) = node.map() else { return Params::none(at.clone()) };
-    let kept = |key: &str| !Endpoint::OWN.contains(&key) && !key.starts_with("x-");
+    let Some(map) = node.map() else { return Params::none(node.at.clone()) };
+    let kept = |key: &str| !own.contains(&key) && !key.starts_with("x-");
     let entries: Vec<_> = map.iter().filter(|entry| kept(&entry.key)).cloned().collect();
     if entries.is_empty() {
-        return Params::none(at.clone());
+        return Params::none(node.at.clone());
     }
     Params::of(&Node::collection(Value::Map(Map::new(entries)), node.at.clone()))
 }
