@@ -41,12 +41,12 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
         Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::Models { command } => {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
+        }
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Infra { command } => infra::run(&command, &around()),
-        Command::Models { command } => {
         Command::New { command } => new::run(&command),
-        }
         Command::Schemas(args) => schemas::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::RunMas(args) => {
