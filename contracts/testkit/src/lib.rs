@@ -2,12 +2,15 @@
 //!
 //! [`CallContextBuilder`] makes call contexts on a clock that a test can pause, [`RecordingSink`] keeps the
 //! events, [`ScriptedModel`] and [`FnModel`] stand in for a provider, [`ScriptedHost`] for the agents of a process.
+//! The feature `http` adds a server that writes the bytes a test gives it.
 //! [`comm_conformance!`] checks a backend against the rules of `agent_comm`.
 
 mod clock;
 pub mod comm;
 mod context;
 mod host;
+#[cfg(feature = "http")]
+pub mod http;
 mod model;
 mod sink;
 

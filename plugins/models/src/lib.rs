@@ -11,6 +11,8 @@
 mod mock;
 mod scripted;
 mod speech;
+#[allow(dead_code, reason = "the providers that use it come next")]
+mod wire;
 
 pub use mock::Mock;
 pub use scripted::Scripted;

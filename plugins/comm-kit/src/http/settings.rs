@@ -1,0 +1,72 @@
+//! What a client is made from.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use mas_contracts::{BuildContext, Result};
+
+use super::Client;
+use crate::Secret;
+
+/// Which proxy is used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proxying {
+    /// What `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say, in upper or lower case. This machine
+    /// itself (`localhost`, `127.0.0.0/8`, `::1`) is reached directly.
+    #[default]
+    Environment,
+    /// None.
+    Direct,
+    /// This one, for every host.
+    Through(Secret),
+}
+
+/// What a client is made from. Equal settings make one client per team.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How long connecting may take, TLS included; default 10 seconds.
+    pub connect_timeout: Duration,
+    /// A file of certificates (PEM) that are trusted beside those of the machine; relative to the base of the
+    /// build context.
+    pub ca_file: Option<PathBuf>,
+    /// Whether certificates are verified; default yes.
+    pub verify: bool,
+    /// Which proxy is used; default the environment's.
+    pub proxying: Proxying,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            ca_file: None,
+            verify: true,
+            proxying: Proxying::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The client for these settings: the team's if it has one, else a new one. It also trusts the certificates
+    /// of the file that `SSL_CERT_FILE` names.
+    ///
+    /// # Errors
+    /// `mas::http::ca_file` for a file of certificates that cannot be used, `mas::http::proxy` for a proxy that
+    /// cannot.
+    pub fn connect(&self, cx: &BuildContext) -> Result<Arc<Client>> {
+        cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, cx))
+    }
+
+    fn key(&self, base: &Path) -> String {
+        let proxy = match &self.proxying {
+            Proxying::Through(proxy) => proxy.reveal(),
+            Proxying::Environment => "env",
+            Proxying::Direct => "none",
+        };
+        let ca_file = self.ca_file.as_ref().map(|file| base.join(file));
+        format!("{:?} {ca_file:?} {} {proxy}", self.connect_timeout, self.verify)
+    }
+}

@@ -1,0 +1,14 @@
+//! What plugins that speak HTTP share. A library: it registers nothing.
+//!
+//! - [`http`]: a client that a plugin's settings make, with errors in the terms of mas, and the seam at which a test
+//!   puts a transport of its own.
+//! - [`sse`]: server-sent events out of bytes, however they are split.
+//! - [`retry`]: whether a request may be sent again, and when.
+//! - [`Secret`] and [`Secrets`]: text that no log, event or error shows.
+
+pub mod http;
+pub mod retry;
+mod secret;
+pub mod sse;
+
+pub use secret::{Secret, Secrets};

@@ -1,0 +1,125 @@
+//! Text that nobody may see.
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+/// What stands where a secret was.
+const STARS: &str = "***";
+
+/// A shorter text is no secret: hiding it everywhere would only make other texts unreadable.
+const SHORTEST: usize = 4;
+
+/// A text that must not be shown, such as a key. Debug prints stars; there is no Display.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Secret(Arc<str>);
+
+impl Secret {
+    /// A secret.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text itself, for the one place that sends it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(STARS)
+    }
+}
+
+/// The secrets that a text from elsewhere might hold, such as a body that echoes the request.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets(Vec<Secret>);
+
+impl Secrets {
+    /// No secrets.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a secret. One of fewer than 4 bytes is not looked for.
+    pub fn add(&mut self, secret: Secret) {
+        if secret.0.len() >= SHORTEST && !self.0.contains(&secret) {
+            self.0.push(secret);
+            // A secret may be a part of another; the longer one goes first.
+            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
+        }
+    }
+
+    /// These and those together.
+    #[must_use]
+    pub fn and(mut self, others: Self) -> Self {
+        others.0.into_iter().for_each(|secret| self.add(secret));
+        self
+    }
+
+    /// The text with stars for each secret, also for one that is written as a part of a JSON string.
+    #[must_use]
+    pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut out = Cow::Borrowed(text);
+        for secret in &self.0 {
+            if out.contains(&*secret.0) {
+                out = Cow::Owned(out.replace(&*secret.0, STARS));
+            }
+            let escaped = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
+            if *escaped != *secret.0 && out.contains(&escaped) {
+                out = Cow::Owned(out.replace(&escaped, STARS));
+            }
+        }
+        out
+    }
+
+    /// The first `limit` bytes or a little less of a text, scrubbed; `whole` is false where the text was cut
+    /// already, so that a secret may be cut with it.
+    #[must_use]
+    pub fn excerpt(&self, text: &str, limit: usize, whole: bool) -> String {
+        let scrubbed = self.scrub(text);
+        let longest = self.0.first().map_or(0, |secret| secret.0.len());
+        let usable = if whole { scrubbed.len() } else { scrubbed.len().saturating_sub(longest) };
+        let shown = head(&scrubbed, limit.min(usable));
+        if shown.len() < scrubbed.len() || !whole { format!("{shown}…") } else { shown.to_owned() }
+    }
+}
+
+/// The first `limit` bytes, or less where they end within a character.
+fn head(text: &str, limit: usize) -> &str {
+    text.split_at_checked(text.floor_char_boundary(limit)).map_or(text, |(head, _)| head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secrets(texts: &[&str]) -> Secrets {
+        let mut secrets = Secrets::new();
+        for text in texts {
+            secrets.add(Secret::new(*text));
+        }
+        secrets
+    }
+
+    #[test]
+    fn a_secret_is_shown_nowhere() {
+        assert_eq!(format!("{:?} {:?}", Secret::new("sk-1234"), secrets(&["sk-1234"])), "*** Secrets([***])");
+        let known = secrets(&["sk-1234", "sk-1234-long", "a\"b\\c", "on"]);
+        assert_eq!(known.scrub("key sk-1234-long, sk-1234, on"), "key ***, ***, on");
+        assert_eq!(known.scrub(r#"{"echo": "a\"b\\c"}"#), r#"{"echo": "***"}"#);
+        assert!(matches!(known.scrub("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn an_excerpt_holds_no_part_of_a_secret() {
+        let known = secrets(&["sk-1234"]);
+        assert_eq!(known.excerpt("all of it", 100, true), "all of it");
+        assert_eq!(known.excerpt("naïve", 3, true), "na…");
+        for cut in 0.."the key is sk-1234".len() {
+            let shown = known.excerpt(head("the key is sk-1234", cut), 100, false);
+            assert!(!shown.contains("sk-"), "{shown}");
+        }
+    }
+}
