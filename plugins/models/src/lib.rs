@@ -8,10 +8,13 @@
 //! Both count tokens as words (runs of characters other than white space): of the system prompt and of all
 //! messages with their tool arguments for the input, of the text and the tool arguments for the output.
 
+#![allow(dead_code, reason = "the providers that use the exchange come next")]
+
+mod exchange;
 mod mock;
+mod params;
 mod scripted;
 mod speech;
-#[allow(dead_code, reason = "the providers that use it come next")]
 mod wire;
 
 pub use mock::Mock;

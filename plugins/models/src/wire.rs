@@ -55,6 +55,11 @@ pub(crate) trait Reader: Send {
     /// Whether the terminal marker was seen, so that the end of the bytes is an end.
     fn is_complete(&self) -> bool;
 
+    /// Whether nothing more comes, so that the engine need not read on. Default no: it reads to the end of the bytes.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// The completion; called once, when `is_complete`, else the engine makes the error.
     ///
     /// # Errors
