@@ -13,6 +13,8 @@ const BUILT_INS: &[&str] = &[
     "design_pattern/scripted_response (scripted_response@v1)",
     "design_pattern/single_pass (linear, linear@v1, single_pass@v1)",
     "llm_provider/mock",
+    "llm_provider/ollama",
+    "llm_provider/openai (azure, openai-compatible)",
     "llm_provider/scripted",
     "tool_provider/command",
     "tool_provider/native (system)",

@@ -1,20 +1,26 @@
-//! Models without a provider: `scripted` and `mock`. No key, no network, the same answer every time.
+//! Models: the providers of the category `llm_provider`. Linking this crate registers them.
 //!
-//! `scripted` plays rules from a YAML file; examples, documents and tests use it. `mock` answers anything by
-//! a fixed algorithm, so that any manifest runs offline. Linking this crate registers them.
+//! | name | is |
+//! |---|---|
+//! | `scripted` | rules from a YAML file; examples, documents and tests use it |
+//! | `mock` | a fixed algorithm that answers anything, so that any manifest runs offline |
+//! | `openai` | any server that speaks the OpenAI chat completions |
+//! | `ollama` | Ollama, which is one |
 //!
-//! Both stream: a text leaves in pieces, split where a word begins, and the pieces together are the text.
+//! The first two need no key and no network and give the same answer every time. Both stream: a text leaves in
+//! pieces, split where a word begins, and the pieces together are the text. Both count tokens as words (runs of
+//! characters other than white space): of the system prompt and of all messages with their tool arguments for the
+//! input, of the text and the tool arguments for the output.
 //!
-//! Both count tokens as words (runs of characters other than white space): of the system prompt and of all
-//! messages with their tool arguments for the input, of the text and the tool arguments for the output.
-
-#![allow(dead_code, reason = "the providers that use the exchange come next")]
+//! The others share one exchange over HTTP: its limits, its retries and its rules for answers that end early.
 
 mod exchange;
 mod mock;
+mod openai;
 mod params;
 mod scripted;
 mod speech;
+mod tool_schema;
 mod wire;
 
 pub use mock::Mock;

@@ -1,0 +1,195 @@
+//! `openai`: any server that speaks the OpenAI chat completions, and `ollama`, which is one.
+//!
+//! The address of a call, from `api_base`: one that ends in `/chat/completions` is used as it is; one without a path
+//! gets `/v1/chat/completions`; any other gets `/chat/completions`; a query stays. So `http://host`,
+//! `http://host/v1` and Azure's `https://NAME.openai.azure.com/openai/deployments/ID?api-version=V` all work. The key
+//! goes into `Authorization: Bearer`, for hosts of Azure into `api-key`.
+//!
+//! A field that a model turns out not to take (`max_tokens`, which newer models call `max_completion_tokens`, a
+//! temperature, `stream_options`) is left out or renamed, the request is sent once more, and the provider remembers it
+//! for the model.
+//!
+//! Source: the OpenAI API reference, "Chat Completions"; what other servers make of it is in the tests.
+
+mod calls;
+mod reader;
+mod refusal;
+mod request;
+mod url;
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use mas_comm_kit::{Secret, http::HeaderText};
+use mas_contracts::{
+    Build, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, ModelContract,
+    Result, inventory, schema_of,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    exchange::Exchange,
+    params::Params,
+    wire::{Reader, Wire, WireRequest},
+};
+use reader::ChatReader;
+use request::Learnt;
+
+/// Fields that a model may turn out not to take, the more telling names first.
+const OPTIONAL: [&str; 4] = ["max_completion_tokens", "max_tokens", "stream_options", "temperature"];
+
+/// Most models whose ways are remembered; beyond it all are learnt anew.
+const MODELS: usize = 1000;
+
+inventory::submit! {
+    Descriptor {
+        name: Cow::Borrowed("openai"),
+        aliases: Cow::Borrowed(&["openai-compatible", "azure"]),
+        origin: Cow::Borrowed(env!("CARGO_PKG_NAME")),
+        version: Cow::Borrowed(env!("CARGO_PKG_VERSION")),
+        summary: Cow::Borrowed("Asks any server that speaks the OpenAI chat completions, streaming."),
+        example: Cow::Borrowed(
+            "proxy: {api_base: http://localhost:8000/v1, api_key_env: MY_KEY}\nmodel_access: {provider: openai}\n",
+        ),
+        schema: schema_of::<Params>,
+        check: Params::check,
+        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, &OPENAI))),
+    }
+}
+
+inventory::submit! {
+    Descriptor {
+        name: Cow::Borrowed("ollama"),
+        aliases: Cow::Borrowed(&[]),
+        origin: Cow::Borrowed(env!("CARGO_PKG_NAME")),
+        version: Cow::Borrowed(env!("CARGO_PKG_VERSION")),
+        summary: Cow::Borrowed("Asks Ollama by its OpenAI-compatible side, by default on this machine; no key."),
+        example: Cow::Borrowed("model_access: {provider: ollama}\nmodels: {defaults: {llm: llama3.2}}\n"),
+        schema: schema_of::<Params>,
+        check: Params::check,
+        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, &OLLAMA))),
+    }
+}
+
+/// A provider that speaks this protocol.
+#[derive(Debug)]
+struct Provider {
+    name: &'static str,
+    /// Its address, where none is given.
+    api_base: &'static str,
+    /// The variable of its key at that address.
+    key: Option<&'static str>,
+}
+
+const OPENAI: Provider =
+    Provider { name: "openai", api_base: "https://api.openai.com/v1", key: Some("OPENAI_API_KEY") };
+
+const OLLAMA: Provider = Provider { name: "ollama", api_base: "http://localhost:11434/v1", key: None };
+
+/// The protocol at one address.
+struct Chat {
+    provider: &'static str,
+    url: String,
+    headers: Vec<(String, HeaderText)>,
+    /// The variable of the key that is sent.
+    key: Option<String>,
+    extra: Map<String, Value>,
+    /// What was learnt, by model.
+    learnt: Mutex<HashMap<Arc<str>, Learnt>>,
+}
+
+/// A model behind a server that speaks the protocol.
+struct ChatModel {
+    wire: Chat,
+    exchange: Exchange,
+}
+
+fn open(cx: &BuildContext, params: &Value, provider: &Provider) -> Result<Arc<dyn ModelContract>> {
+    let params = Params::read(params)?;
+    let wire = Chat::new(cx, &params, provider)?;
+    Ok(Arc::new(ChatModel { wire, exchange: params.exchange(cx, None)? }))
+}
+
+impl Chat {
+    fn new(cx: &BuildContext, params: &Params, provider: &Provider) -> Result<Self> {
+        let url = url::chat_url(params.api_base.as_deref().unwrap_or(provider.api_base))?;
+        let mut headers = params.headers();
+        let key = params.key(cx, provider.key)?;
+        let named = params.api_key_env.as_deref().filter(|name| !name.is_empty()).or(provider.key);
+        let variable = key.as_ref().and(named).map(str::to_owned);
+        if let Some(key) = key {
+            headers.push(if url::is_azure(&url) {
+                ("api-key".to_owned(), HeaderText::Secret(key))
+            } else {
+                let bearer = Secret::new(format!("Bearer {}", key.reveal()));
+                ("authorization".to_owned(), HeaderText::Secret(bearer))
+            });
+        }
+        Ok(Self {
+            provider: provider.name,
+            url,
+            headers,
+            key: variable,
+            extra: params.body.clone(),
+            learnt: Mutex::default(),
+        })
+    }
+
+    fn learnt(&self) -> MutexGuard<'_, HashMap<Arc<str>, Learnt>> {
+        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wire for Chat {
+    fn request(&self, request: &ChatRequest<'_>, stream: bool) -> Result<WireRequest> {
+        let learnt = self.learnt().get(request.model).cloned().unwrap_or_default();
+        let body = request::body(request, self.provider, stream, &learnt, &self.extra);
+        Ok(WireRequest { url: self.url.clone(), headers: self.headers.clone(), body })
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(ChatReader::new(self.provider))
+    }
+
+    fn refusal(&self, status: u16, body: &str) -> Error {
+        refusal::refusal(
+            self.provider,
+            &mas_comm_kit::http::shown(&self.url),
+            self.key.as_deref(),
+            status,
+            body,
+        )
+    }
+
+    fn adapt(&self, request: &ChatRequest<'_>, status: u16, body: &str) -> bool {
+        if !matches!(status, 400 | 422) {
+            return false;
+        }
+        let Some(field) = refusal::Told::of(body).unsupported(&OPTIONAL) else { return false };
+        let mut all = self.learnt();
+        if all.len() >= MODELS && !all.contains_key(request.model) {
+            all.clear();
+        }
+        let learnt = all.entry(request.model.clone()).or_default();
+        let news = match field {
+            "max_tokens" if !learnt.completion_tokens => {
+                learnt.completion_tokens = true;
+                true
+            }
+            field => learnt.dropped.insert(field),
+        };
+        tracing::debug!(model = &**request.model, field, "the model does not take a field");
+        news
+    }
+}
+
+#[async_trait]
+impl ModelContract for ChatModel {
+    async fn chat(&self, cx: &CallContext, request: ChatRequest<'_>) -> Result<Completion> {
+        self.exchange.chat(&self.wire, cx, request).await
+    }
+}
