@@ -12,6 +12,8 @@ const BUILT_INS: &[&str] = &[
     "design_pattern/react (analyst, planner, react@v1)",
     "design_pattern/scripted_response (scripted_response@v1)",
     "design_pattern/single_pass (linear, linear@v1, single_pass@v1)",
+    "llm_provider/anthropic",
+    "llm_provider/gemini (google)",
     "llm_provider/mock",
     "llm_provider/ollama",
     "llm_provider/openai (azure, openai-compatible)",

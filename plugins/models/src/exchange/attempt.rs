@@ -220,7 +220,14 @@ impl Attempt<'_> {
         }
         let error = self.wire.refusal(status, &body);
         let again = retry::is_transient(status) && error.retry() != Retry::Never;
-        error.with_retry(if again { asked.map_or(Retry::Backoff, Retry::After) } else { Retry::Never }).into()
+        let retry = match (again, asked, error.retry()) {
+            (false, ..) => Retry::Never,
+            (true, Some(pause), _) => Retry::After(pause),
+            // Some say it in the body.
+            (true, None, told @ Retry::After(_)) => told,
+            (true, None, _) => Retry::Backoff,
+        };
+        error.with_retry(retry).into()
     }
 
     fn asked_pause(&self, response: &Response) -> Option<Duration> {

@@ -13,7 +13,6 @@
 
 mod calls;
 mod reader;
-mod refusal;
 mod request;
 mod url;
 
@@ -34,6 +33,7 @@ use serde_json::{Map, Value};
 use crate::{
     exchange::Exchange,
     params::Params,
+    refusal,
     wire::{Reader, Wire, WireRequest},
 };
 use reader::ChatReader;

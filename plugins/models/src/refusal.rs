@@ -13,6 +13,7 @@ const TOO_LONG: &[&str] = &[
     "context length",
     "context window",
     "context size",
+    "exceed context limit",
     "prompt is too long",
     "input is too long",
     "too many tokens",
@@ -69,7 +70,7 @@ impl Told {
     }
 
     /// The first of these fields that the server does not take, by its own words.
-    pub(super) fn unsupported<'a>(&self, fields: &[&'a str]) -> Option<&'a str> {
+    pub(crate) fn unsupported<'a>(&self, fields: &[&'a str]) -> Option<&'a str> {
         let refuses = self.says(&[
             "unsupported",
             "not supported",
@@ -88,7 +89,7 @@ impl Told {
     }
 
     /// Whether the request is longer than the model takes.
-    pub(super) fn is_too_long(&self) -> bool {
+    pub(crate) fn is_too_long(&self) -> bool {
         self.says(TOO_LONG)
     }
 }
@@ -101,14 +102,15 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
         |kind, what: String| Error::new(kind, format!("{provider} {what}{said}")).with("status", status);
     let key = key.map_or_else(|| "no key was sent".to_owned(), |key| format!("the key is that of `{key}`"));
     let answered = match status {
-        400 | 413 | 422 if told.is_too_long() => {
+        // A body that is too large is a past that is too long.
+        400 | 413 | 422 if status == 413 || told.is_too_long() => {
             error(ErrorKind::Invalid, "takes no request of this length".to_owned()).with_code(CONTEXT_LENGTH)
         }
         400 if told.says(&["content_filter", "content management policy"]) => {
             error(ErrorKind::Rejected, "filters the request".to_owned()).with_code("mas::model::filtered")
         }
         401 => error(ErrorKind::Unauthenticated, format!("refuses the credentials (HTTP 401; {key})")),
-        403 => error(ErrorKind::Denied, format!("does not allow this (HTTP 403; {key})")),
+        402 | 403 => error(ErrorKind::Denied, format!("does not allow this (HTTP {status}; {key})")),
         404 if told.says(&["model"]) => {
             error(ErrorKind::NotFound, "knows no such model (HTTP 404)".to_owned())
         }
@@ -141,18 +143,25 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
 }
 
 /// The error that a stream tells of.
-pub(super) fn in_stream(provider: &str, error: &Value) -> Error {
+pub(crate) fn in_stream(provider: &str, error: &Value) -> Error {
     let told = Told::of_value(&serde_json::json!({ "error": error }));
     let failed = |kind, what: &str| {
         Error::new(kind, format!("{provider} {what}: {}", told.message)).with_delivery(Delivery::Answered)
     };
-    if told.is_too_long() {
+    if told.is_too_long() || matches!(told.code.as_str(), "413" | "request_too_large") {
         return failed(ErrorKind::Invalid, "takes no request of this length").with_code(CONTEXT_LENGTH);
     }
     match told.code.as_str() {
-        "429" | "rate_limit_exceeded" => failed(ErrorKind::RateLimited, "is asked too often")
-            .with_retry(Retry::After(Duration::from_secs(1))),
+        "429" | "rate_limit_exceeded" | "rate_limit_error" => {
+            failed(ErrorKind::RateLimited, "is asked too often")
+                .with_retry(Retry::After(Duration::from_secs(1)))
+        }
         "400" | "invalid_request_error" => failed(ErrorKind::Invalid, "refuses the request"),
+        "401" | "authentication_error" => failed(ErrorKind::Unauthenticated, "refuses the credentials"),
+        "402" | "403" | "billing_error" | "permission_error" => {
+            failed(ErrorKind::Denied, "does not allow this")
+        }
+        "404" | "not_found_error" => failed(ErrorKind::NotFound, "does not have what was asked for"),
         _ => failed(ErrorKind::Unavailable, "breaks its answer off").with_retry(Retry::Backoff),
     }
 }
