@@ -1,6 +1,6 @@
 //! The provider `command`, with real programs.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
 use std::{
     fs::{self, Permissions},
@@ -90,7 +90,7 @@ impl Life {
     }
 
     /// A script that says `ready` on descriptor 3 before its last line.
-    fn shell(&self, before: &str, last: &str, spec: Value) -> Arc<dyn ToolContract> {
+    fn shell(&self, before: &str, last: &str, spec: &Value) -> Arc<dyn ToolContract> {
         let script = format!("exec 3>life\n{before}\necho ready >&3\n{last}");
         let params = json!({"spec": spec, "params": {"command": ["sh", "-c", script]}});
         build(self.folder.path(), &params).unwrap()
@@ -308,6 +308,11 @@ async fn a_program_that_cannot_be_started_says_why() {
 }
 
 #[tokio::test]
+async fn a_manifest_without_a_folder_is_in_this_one() {
+    assert_eq!(run(&*shell(Path::new(""), "echo here"), json!({})).await.unwrap(), "here");
+}
+
+#[tokio::test]
 async fn it_runs_in_the_folder_of_the_manifest() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
@@ -337,7 +342,7 @@ async fn cancelled(life: &mut Life, tool: &dyn ToolContract) -> (Result<ToolOutp
 #[tokio::test]
 async fn a_cancel_ends_the_program_and_its_children() {
     let mut life = Life::new();
-    let tool = life.shell("", TWO_CHILDREN, json!({}));
+    let tool = life.shell("", TWO_CHILDREN, &json!({}));
     let (ended, took) = cancelled(&mut life, &*tool).await;
     assert_eq!(ended.err().unwrap().kind(), ErrorKind::Cancelled);
     assert!(took < PROMPT, "{took:?}");
@@ -349,12 +354,12 @@ async fn a_cancel_ends_the_program_and_its_children() {
 #[tokio::test]
 async fn a_cancel_lets_a_program_end_in_order_but_not_for_long() {
     let mut life = Life::new();
-    let orderly = life.shell("trap 'echo bye > last; exit 0' TERM", "sleep 600 & wait", json!({}));
+    let orderly = life.shell("trap 'echo bye > last; exit 0' TERM", "sleep 600 & wait", &json!({}));
     let (ended, _) = cancelled(&mut life, &*orderly).await;
     assert_eq!(ended.err().unwrap().kind(), ErrorKind::Cancelled);
     assert_eq!(fs::read_to_string(life.folder.path().join("last")).unwrap(), "bye\n");
     let mut life = Life::new();
-    let deaf = life.shell("trap '' TERM", TWO_CHILDREN, json!({}));
+    let deaf = life.shell("trap '' TERM", TWO_CHILDREN, &json!({}));
     let (ended, took) = cancelled(&mut life, &*deaf).await;
     assert_eq!(ended.err().unwrap().kind(), ErrorKind::Cancelled);
     assert!(took >= Duration::from_millis(60) && took < PROMPT, "{took:?}");
@@ -363,7 +368,7 @@ async fn a_cancel_lets_a_program_end_in_order_but_not_for_long() {
 #[tokio::test]
 async fn a_dropped_call_leaves_nothing_running() {
     let mut life = Life::new();
-    let tool = life.shell("trap '' TERM", TWO_CHILDREN, json!({}));
+    let tool = life.shell("trap '' TERM", TWO_CHILDREN, &json!({}));
     let cx = call_context();
     tokio::select! {
         _ = call(&*tool, &cx, json!({})) => panic!("it does not end by itself"),
@@ -401,7 +406,7 @@ async fn a_program_that_takes_too_long_is_stopped_with_its_children() {
     let mut life = Life::new();
     let clock = Arc::new(HandClock { start: Instant::now(), passed: watch::channel(Duration::ZERO).0 });
     let cx = CallContextBuilder::new("root").clock(clock.clone()).build();
-    let tool = life.shell("echo halfway >&2", TWO_CHILDREN, json!({"timeout": 1.5}));
+    let tool = life.shell("echo halfway >&2", TWO_CHILDREN, &json!({"timeout": 1.5}));
     let wait = async {
         life.ready().await;
         clock.passed.send_replace(Duration::from_millis(1500));
@@ -420,7 +425,7 @@ async fn a_program_that_takes_too_long_is_stopped_with_its_children() {
 async fn what_a_program_leaves_behind_ends_with_the_call() {
     for leftover in ["sleep 600 &", "sleep 600 >/dev/null 2>&1 &", "(trap '' TERM HUP; sleep 600) &"] {
         let mut life = Life::new();
-        let tool = life.shell(leftover, "echo done", json!({}));
+        let tool = life.shell(leftover, "echo done", &json!({}));
         let (ended, ()) = tokio::join!(run(&*tool, json!({})), life.ready());
         assert_eq!(ended.unwrap(), "done", "{leftover}");
         life.over().await;
@@ -430,7 +435,7 @@ async fn what_a_program_leaves_behind_ends_with_the_call() {
 #[tokio::test]
 async fn a_closed_tool_ends_its_calls_and_takes_no_more() {
     let mut life = Life::new();
-    let tool = life.shell("", TWO_CHILDREN, json!({}));
+    let tool = life.shell("", TWO_CHILDREN, &json!({}));
     let cx = call_context();
     let stop = async {
         life.ready().await;

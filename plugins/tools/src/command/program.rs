@@ -34,7 +34,8 @@ impl Program {
             Some((first, rest)) => (first.clone(), rest.to_vec()),
             None => return Err(Error::invalid("`command` names no program")),
         };
-        let base = existing_folder(&cx.base)?;
+        // A manifest that is named without a folder is in this one.
+        let base = existing_folder(&Path::new(".").join(&cx.base))?;
         let path = if shown.contains('/') { beside(&base, &shown)? } else { on_path(&cx.env, &shown)? };
         let folder = existing_folder(&base.join(&run.cwd))?;
         let (variables, secrets) = variables(&cx.env, run)?;
