@@ -120,6 +120,35 @@ fn data_files_are_read_when_the_tool_is_built() {
 }
 
 #[test]
+fn a_field_that_no_row_has_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("f.yaml"), FARES).unwrap();
+    std::fs::write(folder.path().join("none.yaml"), "[]").unwrap();
+    let open = |file: &str, more: Value| {
+        let mut params = json!({"path": file, "table": if file == "f.yaml" { "data.fares" } else { "" }});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        build(folder.path(), &json!({"name": "lookup", "params": params}))
+    };
+    let says = |more: Value| {
+        let error = open("f.yaml", more).err().unwrap();
+        assert_eq!(error.code(), "mas::lookup::unknown_field");
+        error.message().replace(folder.path().to_str().unwrap(), "HERE")
+    };
+    assert_eq!(
+        says(json!({"match": {"class": "class", "route": "route"}})),
+        "`match.route`: no row has the field `route`; there are: class, price, route_id, via (rows of the data file \
+         `HERE/f.yaml`)"
+    );
+    assert!(
+        says(json!({"match": {"a": "class.name"}}))
+            .starts_with("`match.a`: no row has the field `class.name`")
+    );
+    assert!(says(json!({"fields": ["class", "cost"]})).starts_with("`fields`: no row has the field `cost`"));
+    // Rows that are not there yet may have anything.
+    assert!(open("none.yaml", json!({"match": {"a": "b"}, "fields": ["c"]})).is_ok());
+}
+
+#[test]
 fn params_are_strict() {
     let check = descriptor().check;
     assert!(check(&Value::Null)[0].message.contains("missing field `name`"));

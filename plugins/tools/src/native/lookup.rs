@@ -10,9 +10,12 @@
 
 mod file;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
-use mas_contracts::{Problem, Result, ToolOutput, ToolSpec, check_params};
+use mas_contracts::{Error, Problem, Result, ToolOutput, ToolSpec, check_params};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -30,11 +33,11 @@ pub(super) struct Params {
     /// Where in the file the list of rows is, as `a.b.c`; default the whole file.
     #[serde(default)]
     table: String,
-    /// Which field each argument is compared with: argument to field, a field within a field as `a.b`. Default
-    /// none: every row matches.
+    /// Which field each argument is compared with: argument to field, a field within a field as `a.b`; some row
+    /// must have it. Default none: every row matches.
     #[serde(default, rename = "match")]
     fields_by_argument: BTreeMap<String, String>,
-    /// The fields of a row that are given back; default all.
+    /// The fields of a row that are given back; some row must have each. Default all.
     #[serde(default)]
     fields: Vec<String>,
     /// How many rows are given back at most; default 20.
@@ -61,7 +64,12 @@ pub struct Lookup {
 impl Lookup {
     /// Reads the data file.
     pub(super) fn open(base: &Path, params: Params) -> Result<Self> {
-        let rows = file::rows(&base.join(&params.path), &params.table)?;
+        let path = base.join(&params.path);
+        let rows = file::rows(&path, &params.table)?;
+        check_fields(&rows, &params).map_err(|unknown| {
+            let message = format!("{unknown} (rows of the data file `{}`)", path.display());
+            Error::invalid(message).with_code("mas::lookup::unknown_field")
+        })?;
         let last = params.table.rsplit('.').next().unwrap_or_default();
         let key = if last.is_empty() { "rows" } else { last }.to_owned();
         Ok(Self { params, rows, key })
@@ -83,6 +91,28 @@ impl Lookup {
             }
             other => other.clone(),
         }
+    }
+}
+
+/// A field that no row has is a slip: it would make every search fail, or every result lack it.
+fn check_fields(rows: &[Value], params: &Params) -> std::result::Result<(), String> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let unknown = |place: &str, field: &str| {
+        let names: BTreeSet<&str> =
+            rows.iter().filter_map(Value::as_object).flat_map(Map::keys).map(String::as_str).collect();
+        let names = if names.is_empty() { "no fields".to_owned() } else { Vec::from_iter(names).join(", ") };
+        format!("`{place}`: no row has the field `{field}`; there are: {names}")
+    };
+    for (argument, field) in &params.fields_by_argument {
+        if !rows.iter().any(|row| file::at(row, field).is_some()) {
+            return Err(unknown(&format!("match.{argument}"), field));
+        }
+    }
+    match params.fields.iter().find(|field| !rows.iter().any(|row| row.get(field.as_str()).is_some())) {
+        Some(field) => Err(unknown("fields", field)),
+        None => Ok(()),
     }
 }
 
