@@ -156,15 +156,8 @@ fn plan_tool<'a>(
     if let Some(class) = &implementation.class_name {
         params.insert("class_name".to_owned(), Value::from(class.as_str()));
     }
-    if let (Some(description), Some(parameters)) = (&tool.description, &tool.parameters) {
-        let spec = json!({
-            "name": tool.name.value,
-            "description": description,
-            "parameters": parameters,
-            "idempotent": tool.idempotent,
-            "timeout": {"secs": tool.timeout_seconds, "nanos": 0},
-        });
-        params.insert("spec".to_owned(), spec);
+    if let Some(description) = &tool.description {
+        params.insert("spec".to_owned(), tool_spec(tool, description));
     }
     if !implementation.params.is_empty() {
         params.insert("params".to_owned(), implementation.params.value().clone());
@@ -175,6 +168,22 @@ fn plan_tool<'a>(
         blueprint: tool,
         source: Planned { name: descriptor.name.to_string(), params, at: kind.at.clone() },
     })
+}
+
+/// What a document says of its tool. What it leaves out, the tool may know itself.
+fn tool_spec(tool: &ToolBlueprint, description: &str) -> Value {
+    let mut spec = Map::new();
+    spec.insert("name".to_owned(), Value::from(tool.name.value.as_str()));
+    // The name stands in for a description that is not there.
+    if description != tool.name.value {
+        spec.insert("description".to_owned(), Value::from(description));
+    }
+    if let Some(parameters) = &tool.parameters {
+        spec.insert("parameters".to_owned(), parameters.clone());
+    }
+    spec.insert("idempotent".to_owned(), Value::from(tool.idempotent));
+    spec.insert("timeout".to_owned(), json!({"secs": tool.timeout_seconds, "nanos": 0}));
+    Value::Object(spec)
 }
 
 /// The parameters that a backend is given for a route: the selection's, and the endpoint's where there is one.
