@@ -1,12 +1,15 @@
 //! Ctrl-C and the request to end.
 
 use std::{
-    io::{BufRead, BufReader},
+    fs::File,
+    io::{BufRead, BufReader, Read},
     process::{Command, Stdio},
+    sync::mpsc,
+    thread,
     time::{Duration, Instant},
 };
 
-use crate::bench::team;
+use crate::bench::{Bench, team};
 
 const SLOW: &str = "rules:\n  - {chunks: ['begun ', never], chunk_delay_ms: 60000}\n";
 
@@ -33,4 +36,65 @@ fn a_signal_ends_a_running_turn_within_200_ms_with_130() {
         // The limit is 200 ms; starting `kill` on a busy machine is not the program's time.
         assert!(took < Duration::from_millis(600), "{signal}: {took:?}");
     }
+}
+
+const AGENT: &str = "\
+apiVersion: mas/v1
+kind: Agent
+metadata: {name: a}
+spec:
+  description: Works.
+  tools: [{ref: work.tool.yaml}]
+  infra_refs: [infra.yaml]
+";
+
+const TOOL: &str = "\
+apiVersion: mas/v1
+kind: Tool
+metadata: {name: work}
+spec:
+  impl: {kind: command, params: {command: [sh, -c, 'exec 3>life; sleep 600 & echo ready >&3; sleep 600']}}
+";
+
+const SCRIPTED: &str = "\
+apiVersion: infra/v1
+kind: LLMLocal
+metadata: {name: scripted}
+spec:
+  models: {}
+  model_access: {provider: scripted, params: {path: script.yaml}}
+";
+
+#[test]
+fn a_signal_during_a_command_leaves_no_process() {
+    let calls = "rules:\n  - calls: [{tool: work}]\n";
+    let files =
+        [("agent.yaml", AGENT), ("work.tool.yaml", TOOL), ("infra.yaml", SCRIPTED), ("script.yaml", calls)];
+    let bench = Bench::new(&files);
+    let life = bench.dir.path().join("life");
+    assert!(Command::new("mkfifo").arg(&life).status().expect("mkfifo runs").success());
+    let mut child = bench
+        .command(&["chat", "agent.yaml", "-q", "go"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let (sender, opened) = mpsc::channel();
+    thread::spawn(move || {
+        let mut lines = BufReader::new(File::open(life).expect("the pipe opens"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("it is read");
+        sender.send((line, lines)).expect("it is waited for");
+    });
+    let (line, mut lines) = opened.recv_timeout(Duration::from_secs(60)).expect("the command runs");
+    assert_eq!(line, "ready\n");
+    let began = Instant::now();
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(sent.success());
+    let code = child.wait().expect("it ends").code();
+    assert_eq!(code, Some(130));
+    assert!(began.elapsed() < Duration::from_millis(600), "{:?}", began.elapsed());
+    // Every process of the command has the pipe open.
+    lines.read_to_end(&mut Vec::new()).expect("it is read");
+    assert!(began.elapsed() < Duration::from_millis(900), "a process lived on for {:?}", began.elapsed());
 }

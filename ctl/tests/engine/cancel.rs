@@ -1,4 +1,4 @@
-//! The time budget of a run.
+//! The time budget of a run, and turns that are cancelled.
 
 use std::sync::Arc;
 
@@ -6,6 +6,9 @@ use mas_contracts::{ErrorKind, EventKind, TurnRequest, TurnStatus};
 use mas_testkit::{FnModel, says};
 
 use crate::team::{Member, SECOND, ask, say, team};
+
+#[cfg(unix)]
+mod command;
 
 #[tokio::test(start_paused = true)]
 async fn a_run_ends_at_its_time_budget() {
