@@ -12,6 +12,8 @@
 //! Source: the OpenAI API reference, "Chat Completions"; what other servers make of it is in the tests.
 
 mod calls;
+#[cfg(test)]
+mod chaos;
 mod reader;
 mod request;
 mod url;
