@@ -68,6 +68,8 @@ impl Answer {
             }
             "message_stop" => self.complete = true,
             "error" => return Err(told(event)),
+            // As a server in between writes it.
+            "" if event.get("error").is_some() => return Err(told(event)),
             "ping" | "content_block_stop" => {}
             other => tracing::debug!(event = other, "an event of a kind that is not known is passed over"),
         }

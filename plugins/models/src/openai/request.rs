@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use mas_contracts::{Arguments, ChatRequest, Content, Message, Part, ToolCall, ToolSpec, text_of};
+use mas_contracts::{ChatRequest, Content, Message, Part, ToolCall, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
 
-use crate::tool_schema;
+use crate::{native::object_of, tool_schema};
 
 /// What a model was found not to take; asked once, remembered.
 #[derive(Clone, Debug, Default)]
@@ -110,20 +110,12 @@ fn call_of(call: &ToolCall, extra: Option<Value>) -> Value {
     let mut value = json!({
         "id": &*call.id,
         "type": "function",
-        "function": {"name": &*call.name, "arguments": replayed(&call.arguments).to_string()},
+        "function": {"name": &*call.name, "arguments": Value::Object(object_of(&call.arguments)).to_string()},
     });
     if let (Some(extra), Some(fields)) = (extra, value.as_object_mut()) {
         fields.insert("extra_content".to_owned(), extra);
     }
     value
-}
-
-/// Arguments as they are shown again: always an object, for some providers read what they get back.
-pub(crate) fn replayed(arguments: &Arguments) -> Value {
-    match arguments {
-        Arguments::Object(map) => Value::Object((**map).clone()),
-        Arguments::Malformed(text) => json!({"malformed": &**text}),
-    }
 }
 
 fn content_of(parts: &[Part]) -> Value {
