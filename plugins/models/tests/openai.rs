@@ -256,7 +256,14 @@ fn secretive(what: &str, errors: &[Error], events: &[EventKind]) {
 }
 
 #[tokio::test]
-async fn keys_are_in_no_error_and_no_event() {
+async fn keys_are_in_no_error_no_event_and_no_log() {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter("mas_models=trace,mas_comm_kit=trace")
+        .with_writer(move || writer.clone())
+        .finish();
+    let _logged = tracing::subscriber::set_default(subscriber);
     let echo = format!("Authorization: Bearer {KEY}; X-Team: {HEADER}");
     let in_stream = format!("data: {}\n\n", json!({"error": {"message": echo}}));
     let damaged = format!("data: {{ {echo}\n\n");
@@ -288,6 +295,75 @@ async fn keys_are_in_no_error_and_no_event() {
             (&*format!("Bearer {KEY}"), HEADER)
         );
         secretive(what, &[error], &sink.kinds());
+    }
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("a model call failed"), "nothing was logged: {log}");
+    assert!(!log.contains(KEY) && !log.contains(HEADER), "{log}");
+}
+
+// R74 and R72, with limits that a test can wait for.
+#[tokio::test]
+async fn refusals_and_stalls_are_tried_again_by_the_rule_and_told() {
+    let good = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let refused = |status: u16, pause: &str| {
+        let head = format!(
+            "HTTP/1.1 {status} X\r\nretry-after: {pause}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
+        vec![Act::Send(head.into_bytes())]
+    };
+    let silent = vec![Act::stream(), Act::Hold];
+    let answered = vec![Act::stream(), Act::Send(good.into())];
+    // What the first request gets, how many are sent, the code of the error if it is one.
+    let cases = [
+        (refused(429, "0"), 2, None),
+        (refused(503, "soon"), 2, None),
+        (refused(408, "Thu, 01 Jan 2026 00:00:00 GMT"), 2, None),
+        (silent, 2, None),
+        (vec![], 2, None),
+        (refused(429, "99999"), 1, Some("no time")),
+        (refused(401, "0"), 1, Some("401")),
+        (refused(400, "0"), 1, Some("400")),
+        (refused(302, "0"), 1, Some("302")),
+    ];
+    for (number, (first, requests, failure)) in cases.into_iter().enumerate() {
+        let answered = answered.clone();
+        let script = move |number: usize, _: &_| if number == 0 { first.clone() } else { answered.clone() };
+        let server = RawServer::start(script).await.unwrap();
+        let retry = json!({"base": 0.001});
+        let params = json!({"api_base": server.url(), "first_byte_timeout": 0.2, "retry": retry});
+        let sink = RecordingSink::new();
+        let cx = CallContextBuilder::new("a").sink(sink.clone()).build();
+        let outcome = ask(&*model(&params), &cx).await;
+        assert_eq!(server.requests().len(), requests, "case {number}: {outcome:?}");
+        let notices =
+            sink.kinds().into_iter().filter(|kind| matches!(kind, EventKind::Notice { .. })).count();
+        assert_eq!(notices, requests - 1, "case {number}");
+        match failure {
+            None => assert_eq!(&*outcome.unwrap().text, "a", "case {number}"),
+            Some("no time") => {
+                let error = outcome.unwrap_err();
+                assert!(error.message().contains("it was not tried again, since the pause"), "{error:?}");
+            }
+            Some(status) => {
+                let error = outcome.unwrap_err();
+                assert!(error.message().contains(status), "case {number}: {error:?}");
+            }
+        }
+    }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
