@@ -16,7 +16,7 @@ const BUILT_INS: &[&str] = &[
     "llm_provider/gemini (google)",
     "llm_provider/mock",
     "llm_provider/ollama",
-    "llm_provider/openai (azure, openai-compatible)",
+    "llm_provider/openai (openai-compatible)",
     "llm_provider/scripted",
     "tool_provider/command",
     "tool_provider/native (system)",

@@ -107,7 +107,7 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
             error(ErrorKind::Invalid, "takes no request of this length".to_owned()).with_code(CONTEXT_LENGTH)
         }
         400 if told.says(&["content_filter", "content management policy"]) => {
-            error(ErrorKind::Rejected, "filters the request".to_owned()).with_code("mas::model::filtered")
+            error(ErrorKind::Rejected, "filters the request".to_owned()).with_code("mas::llm::filtered")
         }
         401 => error(ErrorKind::Unauthenticated, format!("refuses the credentials (HTTP 401; {key})")),
         402 | 403 => error(ErrorKind::Denied, format!("does not allow this (HTTP {status}; {key})")),
@@ -122,7 +122,7 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
         ),
         429 if told.says(&["insufficient_quota"]) => {
             error(ErrorKind::RateLimited, "has no quota left for this key (HTTP 429)".to_owned())
-                .with_code("mas::model::quota")
+                .with_code("mas::llm::quota")
                 .with_retry(Retry::Never)
         }
         429 => error(ErrorKind::RateLimited, "is asked too often (HTTP 429)".to_owned())

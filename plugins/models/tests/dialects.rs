@@ -190,7 +190,7 @@ async fn dialect(body: &str, wanted: Value) {
     says("ok", [1, 1])
 )]
 #[case::cut_off(data(&[&delta(r#"{"content":"half"}"#)]), json!({"error": "mas::llm::incomplete"}))]
-#[case::r66_an_undecodable_chunk(data(&[&delta(r#"{"content":"a"}"#), "{nonsense", "[DONE]"]), json!({"error": "mas::model::unreadable"}))]
+#[case::r66_an_undecodable_chunk(data(&[&delta(r#"{"content":"a"}"#), "{nonsense", "[DONE]"]), json!({"error": "mas::llm::unreadable"}))]
 #[tokio::test]
 async fn a_dialect_split_anywhere_gives_the_same(#[case] body: String, #[case] wanted: Value) {
     dialect(&body, wanted).await;
@@ -228,7 +228,7 @@ async fn refused(status: u16, body: &'static str) -> (Error, usize) {
     429,
     "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
     ErrorKind::RateLimited,
-    "mas::model::quota"
+    "mas::llm::quota"
 )]
 #[case(500, "oops", ErrorKind::Unavailable, "mas::run::unavailable")]
 #[tokio::test]

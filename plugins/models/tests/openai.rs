@@ -212,10 +212,10 @@ async fn what_cannot_be_read_is_an_error() {
     for (bytes, code) in [
         (
             "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"cho\n\ndata: [DONE]\n\n",
-            "mas::model::unreadable",
+            "mas::llm::unreadable",
         ),
         ("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n", "mas::llm::incomplete"),
-        ("data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n", "mas::model::unreadable"),
+        ("data: {\"choices\":[{\"delta\":{\"content\":7}}]}\n\n", "mas::llm::unreadable"),
         ("<html>please log in</html>", "mas::llm::undecodable"),
     ] {
         let server =

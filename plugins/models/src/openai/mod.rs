@@ -50,7 +50,7 @@ const MODELS: usize = 1000;
 inventory::submit! {
     Descriptor {
         name: Cow::Borrowed("openai"),
-        aliases: Cow::Borrowed(&["openai-compatible", "azure"]),
+        aliases: Cow::Borrowed(&["openai-compatible"]),
         origin: Cow::Borrowed(env!("CARGO_PKG_NAME")),
         version: Cow::Borrowed(env!("CARGO_PKG_VERSION")),
         summary: Cow::Borrowed("Asks any server that speaks the OpenAI chat completions, streaming."),

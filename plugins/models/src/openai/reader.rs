@@ -182,7 +182,7 @@ fn push(
             ErrorKind::Limit,
             format!("the model's answer is longer than {TEXT_LIMIT} bytes"),
         )
-        .with_code("mas::model::too_long")
+        .with_code("mas::llm::answer_too_large")
         .with_delivery(Delivery::Answered));
     }
     whole.push_str(text);
@@ -245,6 +245,6 @@ pub(super) fn unreadable(why: &str, what: &str) -> Error {
     let shown: String = what.chars().take(SHOWN).collect();
     let more = if shown.len() < what.len() { "…" } else { "" };
     Error::new(ErrorKind::Failed, format!("the model's answer cannot be read: {why}: {shown}{more}"))
-        .with_code("mas::model::unreadable")
+        .with_code("mas::llm::unreadable")
         .with_delivery(Delivery::Answered)
 }
