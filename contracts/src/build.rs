@@ -29,6 +29,11 @@ impl Env {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
+
+    /// Every variable, empty ones too, by name: what a child process is given.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
 }
 
 impl fmt::Debug for Env {

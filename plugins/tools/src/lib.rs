@@ -4,11 +4,16 @@
 //! |---|---|
 //! | `native` | inside the program: `calc`, `lookup` |
 //! | `command` | a program, run once per call; on Unix |
+//! | `python` | a class in Python, in a process of its module tree; on Unix |
 
 #[cfg(unix)]
 mod command;
 mod declared;
 mod native;
+#[cfg(unix)]
+mod path;
+#[cfg(unix)]
+mod python;
 #[cfg(unix)]
 mod secrets;
 mod text;

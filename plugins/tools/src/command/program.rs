@@ -1,8 +1,6 @@
 //! A program that is there: where it is, what it is run with.
 
 use std::{
-    fs::Metadata,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -10,7 +8,10 @@ use std::{
 use mas_contracts::{BuildContext, Env, Error, ErrorKind, Result};
 
 use super::params::{Run, Setting};
-use crate::secrets::{Secrets, is_sensitive};
+use crate::{
+    path::{self, is_executable},
+    secrets::{Secrets, is_sensitive},
+};
 
 /// A program with everything that a call does not change.
 pub(super) struct Program {
@@ -113,22 +114,12 @@ fn beside(base: &Path, shown: &str) -> Result<PathBuf> {
 }
 
 fn on_path(env: &Env, shown: &str) -> Result<PathBuf> {
-    let path = env.get("PATH").unwrap_or_default();
-    // A relative folder would mean another program in every folder that mas is started in.
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(shown))
-        .find(|file| file.metadata().is_ok_and(|metadata| is_executable(&metadata)))
-        .ok_or_else(|| {
-            not_found(format!(
-                "no program `{shown}` is on the PATH: install it, or write `./{shown}` for one beside the file that \
-                 names it"
-            ))
-        })
-}
-
-fn is_executable(metadata: &Metadata) -> bool {
-    metadata.is_file() && metadata.permissions().mode() & 0o111 != 0
+    path::on_path(env, shown).ok_or_else(|| {
+        not_found(format!(
+            "no program `{shown}` is on the PATH: install it, or write `./{shown}` for one beside the file that \
+             names it"
+        ))
+    })
 }
 
 fn not_found(message: String) -> Error {

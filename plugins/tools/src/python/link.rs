@@ -1,0 +1,347 @@
+//! The conversation with one Python process. The messages are those of `host/host.py`.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use mas_contracts::{Clock, Delivery, Error, ErrorKind, Result, Retry};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, mpsc, oneshot},
+};
+
+use super::process::{Pipes, Process};
+use crate::{secrets::Secrets, text::tail};
+
+/// The longest line of the protocol, a result included.
+pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// The longest piece of what tools print that is logged in one go.
+const LONGEST_PRINT: u64 = 4096;
+/// How much of what they printed last is told when the process ends.
+const TAIL: usize = 2048;
+/// How long a call has to end by itself after it was asked to; with the next it fits into `CANCEL_GRACE`.
+const COOPERATIVE: Duration = Duration::from_millis(100);
+/// How long is waited for a killed process to be gone.
+const KILL_WAIT: Duration = Duration::from_millis(15);
+/// How long a process has to end in order.
+const END_WAIT: Duration = Duration::from_millis(100);
+/// How long is read on once the process has ended, in case something has taken its pipes along.
+const LINGER: Duration = Duration::from_millis(250);
+const REQUESTS: usize = 64;
+
+/// What came of a request.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It was done.
+    Value(Value),
+    /// The tool failed, or could not be loaded.
+    Failed(String),
+    /// It ended because it was asked to.
+    Cancelled,
+}
+
+type Outcome = Result<Answer>;
+
+/// A running process.
+pub(super) struct Link {
+    process: Arc<Process>,
+    requests: mpsc::Sender<Vec<u8>>,
+    pending: Arc<Pending>,
+    last: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+/// Who waits for what.
+#[derive(Default)]
+struct Pending(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<u64, oneshot::Sender<Outcome>>,
+    /// Why there will be no more answers.
+    over: Option<String>,
+}
+
+impl Pending {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails everything under way, and everything later; the first reason stays.
+    fn end(&self, why: &str) {
+        let mut state = self.lock();
+        let why = state.over.get_or_insert_with(|| why.to_owned()).clone();
+        for (_, waiting) in state.waiting.drain() {
+            let _ = waiting.send(Err(interrupted(&why)));
+        }
+    }
+}
+
+fn interrupted(why: &str) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("the call was interrupted: {why}; it may be tried again"))
+        .with_code("mas::python::interrupted")
+        .with_delivery(Delivery::Unknown)
+        .with_retry(Retry::Backoff)
+}
+
+impl Link {
+    /// Takes up the conversation; the process says `ready` as the answer to number 0.
+    ///
+    /// # Errors
+    /// The pipes cannot be used.
+    pub(super) fn open(
+        process: Process,
+        pipes: Pipes,
+        clock: Arc<dyn Clock>,
+        secrets: Arc<Secrets>,
+    ) -> Result<Self> {
+        let broken = |error| Error::internal("the pipes of a child process cannot be used").caused_by(error);
+        let stdin = ChildStdin::from_std(pipes.stdin).map_err(broken)?;
+        let stdout = ChildStdout::from_std(pipes.stdout).map_err(broken)?;
+        let stderr = ChildStderr::from_std(pipes.stderr).map_err(broken)?;
+        let (requests, queue) = mpsc::channel(REQUESTS);
+        let process = Arc::new(process);
+        let pending = Arc::new(Pending::default());
+        tokio::spawn(write(stdin, queue));
+        let prints = tokio::spawn(collect(stderr, secrets.clone()));
+        tokio::spawn(follow(stdout, prints, process.clone(), pending.clone(), clock.clone(), secrets));
+        Ok(Self { process, requests, pending, last: AtomicU64::new(0), clock })
+    }
+
+    /// Why it does not answer any more, if it does not.
+    pub(super) fn over(&self) -> Option<String> {
+        self.pending.lock().over.clone()
+    }
+
+    /// Tells the process how it starts, and waits until it has.
+    pub(super) async fn start(self: &Arc<Self>, start: Value) -> Result<()> {
+        let mut ready = self.send(0, json!({"start": start}), None).await?;
+        ready.answer().await.map(drop)
+    }
+
+    /// Sends a request; `permit` is kept until it has ended.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        mut request: Value,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<UnderWay> {
+        let id = self.last.fetch_add(1, Relaxed).saturating_add(1);
+        if let Value::Object(request) = &mut request {
+            request.insert("id".to_owned(), Value::from(id));
+        }
+        self.send(id, request, Some(permit)).await
+    }
+
+    async fn send(
+        self: &Arc<Self>,
+        id: u64,
+        message: Value,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<UnderWay> {
+        let (give, answer) = oneshot::channel();
+        {
+            let mut state = self.pending.lock();
+            if let Some(why) = &state.over {
+                return Err(interrupted(why).with_delivery(Delivery::NotSent));
+            }
+            state.waiting.insert(id, give);
+        }
+        let under_way = UnderWay { link: self.clone(), id, answer: Some(answer), permit };
+        self.write(&message).await;
+        Ok(under_way)
+    }
+
+    /// A process that does not read any more is noticed by its answers, which end.
+    async fn write(&self, message: &Value) {
+        let mut line = message.to_string().into_bytes();
+        line.push(b'\n');
+        let _ = self.requests.send(line).await;
+    }
+
+    /// Kills the process; what is under way fails for this reason.
+    pub(super) async fn kill(&self, why: &str) {
+        self.pending.end(why);
+        self.process.kill();
+        self.process.ended_within(&*self.clock, KILL_WAIT).await;
+    }
+
+    /// Lets the process end in order, soon.
+    pub(super) async fn end(&self, why: &str) {
+        self.pending.end(why);
+        let now = self.clock.now();
+        tokio::select! {
+            () = async {
+                self.write(&json!({"end": true})).await;
+                self.process.ended().await;
+            } => {}
+            () = self.clock.sleep_until(now.checked_add(END_WAIT).unwrap_or(now)) => self.kill(why).await,
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.process.kill();
+    }
+}
+
+/// A request under way. Dropped, it is stopped.
+pub(super) struct UnderWay {
+    link: Arc<Link>,
+    id: u64,
+    answer: Option<oneshot::Receiver<Outcome>>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl UnderWay {
+    /// Waits for the answer. Safe to drop and call again, until it has come.
+    pub(super) async fn answer(&mut self) -> Outcome {
+        let outcome = match &mut self.answer {
+            Some(answer) => answer.await.unwrap_or_else(|_| Err(Error::internal("an answer is lost"))),
+            None => Err(Error::internal("an answer came before")),
+        };
+        self.answer = None;
+        outcome
+    }
+
+    /// Asks it to end and, if it does not, kills the process. Returns its answer if it ended by itself.
+    pub(super) async fn stop(mut self) -> Option<Outcome> {
+        stop(&self.link.clone(), self.id, &mut self.answer).await
+    }
+}
+
+async fn stop(link: &Link, id: u64, answer: &mut Option<oneshot::Receiver<Outcome>>) -> Option<Outcome> {
+    let waiting = answer.as_mut()?;
+    let now = link.clock.now();
+    let until = now.checked_add(COOPERATIVE).unwrap_or(now);
+    let ended = tokio::select! {
+        outcome = async {
+            link.write(&json!({"cancel": id})).await;
+            waiting.await
+        } => Some(outcome),
+        () = link.clock.sleep_until(until) => None,
+    };
+    if ended.is_none() {
+        link.kill("its Python process was ended, because another call did not stop when it was told to")
+            .await;
+    }
+    *answer = None;
+    ended.and_then(std::result::Result::ok)
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let Some(answer) = self.answer.take() else { return };
+        let (link, id, permit) = (self.link.clone(), self.id, self.permit.take());
+        let Ok(runtime) = Handle::try_current() else {
+            link.process.kill();
+            return;
+        };
+        runtime.spawn(async move {
+            stop(&link, id, &mut Some(answer)).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(line) = queue.recv().await {
+        if stdin.write_all(&line).await.is_err() {
+            break;
+        }
+    }
+}
+
+/// Logs what the tools print; gives the end of it.
+async fn collect(stderr: ChildStderr, secrets: Arc<Secrets>) -> String {
+    let mut prints = BufReader::new(stderr);
+    let mut last: VecDeque<u8> = VecDeque::new();
+    let mut line = Vec::new();
+    while let Ok(1..) = (&mut prints).take(LONGEST_PRINT).read_until(b'\n', &mut line).await {
+        let text = secrets.hide(String::from_utf8_lossy(&line).into_owned());
+        tracing::debug!(target: "mas::python", "{}", text.trim_end());
+        last.extend(text.as_bytes());
+        last.drain(..last.len().saturating_sub(TAIL + 1));
+        line.clear();
+    }
+    tail(last.make_contiguous(), TAIL)
+}
+
+/// Hands out answers until the process has ended or talks nonsense.
+async fn follow(
+    stdout: ChildStdout,
+    prints: tokio::task::JoinHandle<String>,
+    process: Arc<Process>,
+    pending: Arc<Pending>,
+    clock: Arc<dyn Clock>,
+    secrets: Arc<Secrets>,
+) {
+    let mut lines = BufReader::new(stdout);
+    let mut line = Vec::new();
+    let wrong = tokio::select! {
+        wrong = hand_out(&mut lines, &mut line, &pending, &secrets) => wrong,
+        _ = process.ended() => {
+            // What it has written before its end is in the pipe.
+            let now = clock.now();
+            tokio::select! {
+                wrong = hand_out(&mut lines, &mut line, &pending, &secrets) => wrong,
+                () = clock.sleep_until(now.checked_add(LINGER).unwrap_or(now)) => None,
+            }
+        }
+    };
+    process.kill();
+    let how = process.ended().await;
+    let abort = prints.abort_handle();
+    let now = clock.now();
+    let last = tokio::select! {
+        last = prints => last.unwrap_or_default(),
+        () = clock.sleep_until(now.checked_add(LINGER).unwrap_or(now)) => String::new(),
+    };
+    abort.abort();
+    let how = wrong.map_or_else(|| format!("its Python process {how}"), str::to_owned);
+    pending.end(&if last.is_empty() { how } else { format!("{how}; the last that it printed:\n{last}") });
+}
+
+/// Reads answers to the end; says what is wrong with the last one.
+async fn hand_out<R: AsyncRead + Unpin>(
+    lines: &mut BufReader<R>,
+    line: &mut Vec<u8>,
+    pending: &Pending,
+    secrets: &Secrets,
+) -> Option<&'static str> {
+    const NONSENSE: &str = "its Python process was ended, because it wrote what no one understands";
+    loop {
+        let room = (LONGEST_LINE + 1).saturating_sub(line.len());
+        let room = u64::try_from(room).unwrap_or_default();
+        match (&mut *lines).take(room).read_until(b'\n', line).await {
+            Ok(0) | Err(_) => return None,
+            Ok(_) if line.last() != Some(&b'\n') && line.len() <= LONGEST_LINE => return None,
+            Ok(_) => {}
+        }
+        let Ok(Value::Object(mut message)) = serde_json::from_slice(line) else { return Some(NONSENSE) };
+        line.clear();
+        if let Some(Value::String(trace)) = message.get("trace").filter(|trace| *trace != "") {
+            tracing::debug!(target: "mas::python", "{}", secrets.hide(trace.clone()));
+        }
+        let id = message.get("id").and_then(Value::as_u64).unwrap_or_default();
+        let answer = if let Some(value) = message.remove("ok").or_else(|| message.remove("ready")) {
+            Answer::Value(value)
+        } else if let Some(Value::String(text)) = message.remove("error") {
+            Answer::Failed(text)
+        } else {
+            Answer::Cancelled
+        };
+        let waiting = pending.lock().waiting.remove(&id);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(Ok(answer));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+from mas.runtime.contracts import MemoryContract

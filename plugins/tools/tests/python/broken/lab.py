@@ -1,0 +1,1 @@
+from mas.library.standard.plugins import memory

@@ -1,0 +1,1 @@
+import no_such_package_of_ours

@@ -1,0 +1,5 @@
+def start():
+    raise ValueError("no timetable")
+
+
+start()

@@ -1,0 +1,3 @@
+class Broken:
+    def get_name(self)
+        return "broken"

@@ -1,0 +1,3 @@
+"""Tools in the styles of MAS Lab, in one package."""
+
+STARTED = "by the package"

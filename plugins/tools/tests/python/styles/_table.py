@@ -1,0 +1,1 @@
+FARES = {"north": 12, "south": 9.5}
