@@ -20,6 +20,7 @@ const BUILT_INS: &[&str] = &[
     "llm_provider/scripted",
     "tool_provider/command",
     "tool_provider/native (system)",
+    "tool_provider/python",
     "context_manager/sliding-window (sliding-window@v1, sliding_window)",
     "context_manager/stack (full-history, full-history@v1, stack@v1)",
     "store/file",

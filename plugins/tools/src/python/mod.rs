@@ -29,7 +29,8 @@
 //! `debug`. Each call runs on a thread of its own, 16 at once.
 //!
 //! A call that is cancelled or out of time is asked to end: `cancel_event` is set; unless the tool has taken that,
-//! an awaitable is cancelled, and a thread is interrupted at its next step in Python. 100 ms later the process is killed, with all that it has
+//! an awaitable is cancelled, and a thread is interrupted at its next step in Python; children that it leaves running
+//! are ended, where the kernel tells which they are (on Linux). 100 ms later the process is killed, with all that it has
 //! started; its other calls fail as interrupted, and the next one starts it anew. It ends with this program, in
 //! whatever way that ends. Bounds: 30 s to start and to import, 16 MiB for a result.
 //!

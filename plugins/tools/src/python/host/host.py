@@ -109,6 +109,8 @@ class Call:
             self.over = True
         if self.cancel_event.is_set() and "error" in answer:
             answer = {"cancelled": True}
+        if "cancelled" in answer:
+            end_children()
         answer["id"] = self.id
         self.host.send(answer)
         self.host.calls.pop(self.id, None)
@@ -160,6 +162,21 @@ def raise_in(thread, exception):
 
     what = None if exception is None else ctypes.py_object(exception)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+
+
+def end_children():
+    """Ends the processes that this thread has started and left running, where the kernel tells which they are."""
+    try:
+        with open("/proc/self/task/%d/children" % threading.get_native_id()) as children:
+            left = [int(pid) for pid in children.read().split()]
+    except OSError:
+        return  # they end with this process
+    for pid in left:
+        try:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        except OSError:
+            pass  # it has ended by itself
 
 
 class Host:

@@ -15,7 +15,7 @@ GATE = threading.Event()
 class HardTool(ToolContract):
     def list_tools(self):
         names = (
-            "prints fails exits dies hangs stubborn sleeps waits slow_ok pid big circular stdin open release"
+            "prints fails exits dies hangs leaks stubborn sleeps waits slow_ok pid big circular stdin open release"
         ).split()
         parameters = {"type": "object", "properties": {"file": {"type": "string"}}}
         return [{"name": name, "description": name, "parameters": parameters} for name in names]
@@ -46,12 +46,22 @@ class HardTool(ToolContract):
             pass
 
     def stubborn(self, file):
-        subprocess.Popen(["sleep", "600"], stdout=told(file))
+        begun = False
         while True:
             try:
+                if not begun:
+                    begun = True
+                    subprocess.Popen(["sleep", "600"], stdout=told(file))
                 time.sleep(600)
             except BaseException:
                 pass
+
+    def leaks(self, file):
+        with open(file, "w") as out:
+            subprocess.Popen(["sleep", "600"], stdout=out)
+            out.write("%d\n" % os.getpid())
+        while True:
+            pass
 
     def sleeps(self, file):
         told(file)
