@@ -53,7 +53,27 @@ apiVersion: mas/v1
 kind: Tool
 metadata: {name: work}
 spec:
-  impl: {kind: command, params: {command: [sh, -c, 'exec 3>life; sleep 600 & echo ready >&3; sleep 600']}}
+  description: Works.
+  impl: ";
+
+const COMMAND: &str =
+    "{kind: command, params: {command: [sh, -c, 'exec 3>life; sleep 600 & echo ready >&3; sleep 600']}}";
+
+const PYTHON: &str = "{kind: python, module_path: ./work.py}";
+
+const CLASS: &str = "\
+import subprocess, time
+from mas.runtime.contracts import ToolContract
+
+class Work(ToolContract):
+    def on_collect_tools(self, **_):
+        return [{'name': 'work'}]
+
+    def on_execute_tool(self, tool_name, arguments, **_):
+        life = open('life', 'w')
+        subprocess.Popen(['sleep', '600'], stdout=life)
+        print('ready', file=life, flush=True)
+        time.sleep(600)
 ";
 
 const SCRIPTED: &str = "\
@@ -65,12 +85,19 @@ spec:
   model_access: {provider: scripted, params: {path: script.yaml}}
 ";
 
-#[test]
-fn a_signal_during_a_command_leaves_no_process() {
+#[rstest::rstest]
+#[case::command(COMMAND)]
+#[case::python(PYTHON)]
+fn a_signal_during_a_call_leaves_no_process(#[case] implementation: &str) {
     let calls = "rules:\n  - calls: [{tool: work}]\n";
-    let files =
-        [("agent.yaml", AGENT), ("work.tool.yaml", TOOL), ("infra.yaml", SCRIPTED), ("script.yaml", calls)];
-    let bench = Bench::new(&files);
+    let tool = format!("{TOOL}{implementation}\n");
+    let bench = Bench::new(&[
+        ("agent.yaml", AGENT),
+        ("work.tool.yaml", &tool),
+        ("work.py", CLASS),
+        ("infra.yaml", SCRIPTED),
+        ("script.yaml", calls),
+    ]);
     let life = bench.dir.path().join("life");
     assert!(Command::new("mkfifo").arg(&life).status().expect("mkfifo runs").success());
     let mut child = bench

@@ -8,7 +8,7 @@ use mas_testkit::{FnModel, says};
 use crate::team::{Member, SECOND, ask, say, team};
 
 #[cfg(unix)]
-mod command;
+mod child;
 
 #[tokio::test(start_paused = true)]
 async fn a_run_ends_at_its_time_budget() {

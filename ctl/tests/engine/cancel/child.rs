@@ -1,4 +1,4 @@
-//! A cancel while a program runs.
+//! A cancel while a program runs, or a tool in Python.
 
 use std::{
     fs::File,
@@ -12,7 +12,7 @@ use mas_contracts::{CancelReason, ErrorKind, Message};
 use mas_core::registry::Registry;
 use mas_testkit::{ScriptedModel, asks_for, build_context, says};
 use mas_tools as _;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use crate::team::{Member, ask, say_in, team};
@@ -20,14 +20,37 @@ use crate::team::{Member, ask, say_in, team};
 /// Every process of the script has the pipe `life` open, so that its end is the end of them all.
 const SCRIPT: &str = "exec 3>life; sleep 600 & sleep 600 & echo ready >&3; wait";
 
+/// The same, in Python.
+const CLASS: &str = "
+import subprocess, time
+
+class Work:
+    def get_name(self):
+        return 'work'
+
+    def execute(self):
+        life = open('LIFE', 'w')
+        subprocess.Popen(['sleep', '600'], stdout=life)
+        print('ready', file=life, flush=True)
+        while True:
+            try:
+                time.sleep(600)
+            except BaseException:
+                pass
+";
+
+#[rstest::rstest]
+#[case::command("command", json!({"spec": {"name": "work"}, "params": {"command": ["sh", "-c", SCRIPT]}}))]
+#[case::python("python", json!({"module_path": "./work.py"}))]
 #[tokio::test]
-async fn a_cancel_during_a_command_leaves_no_process_and_a_history_to_go_on_with() {
+async fn a_cancel_leaves_no_process_and_a_history_to_go_on_with(#[case] kind: &str, #[case] params: Value) {
     let folder = tempfile::tempdir().expect("a folder");
     let life = folder.path().join("life");
     assert!(Command::new("mkfifo").arg(&life).status().expect("mkfifo runs").success());
+    let class = CLASS.replace("LIFE", life.to_str().expect("a text"));
+    std::fs::write(folder.path().join("work.py"), class).expect("it is written");
     let build = build_context(folder.path(), &[("PATH", &std::env::var("PATH").expect("there is a PATH"))]);
-    let params = json!({"spec": {"name": "work"}, "params": {"command": ["sh", "-c", SCRIPT]}});
-    let tool = Registry::linked().expect("it is whole").build_tool("command", &build, &params);
+    let tool = Registry::linked().expect("it is whole").build_tool(kind, &build, &params);
     let two = [("work", json!({})), ("work", json!({}))];
     let model = Arc::new(ScriptedModel::new(vec![asks_for(two), says("begun anew")]));
     let team = team(vec![Member::new("a", model.clone()).with_tool(tool.expect("it builds"))]).await;
