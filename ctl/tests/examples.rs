@@ -146,7 +146,8 @@ fn every_example_prints_its_transcript() {
 #[test]
 fn the_same_team_says_the_same_with_tools_in_python() {
     let transcript = |name: &str| {
-        let text = std::fs::read_to_string(root().join("examples").join(name).join("transcript.txt")).unwrap();
+        let text =
+            std::fs::read_to_string(root().join("examples").join(name).join("transcript.txt")).unwrap();
         text.replace(name, "NAME")
     };
     assert_eq!(transcript("python-tools"), transcript("trip-planner"));

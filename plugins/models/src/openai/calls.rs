@@ -172,5 +172,7 @@ impl Calls {
 }
 
 fn too_much(message: String) -> Error {
-    Error::new(ErrorKind::Limit, message).with_code("mas::llm::answer_too_large").with_delivery(Delivery::Answered)
+    Error::new(ErrorKind::Limit, message)
+        .with_code("mas::llm::answer_too_large")
+        .with_delivery(Delivery::Answered)
 }
