@@ -19,6 +19,7 @@ const BUILT_INS: &[&str] = &[
     "llm_provider/openai (openai-compatible)",
     "llm_provider/scripted",
     "tool_provider/command",
+    "tool_provider/http",
     "tool_provider/native (system)",
     "tool_provider/python",
     "context_manager/sliding-window (sliding-window@v1, sliding_window)",

@@ -60,6 +60,11 @@ impl Declared {
         }
     }
 
+    /// The schema of the arguments, if it is declared.
+    pub(crate) fn parameters(&self) -> Option<&Value> {
+        self.parameters.as_ref()
+    }
+
     /// What is wrong with it; places are those below `spec`.
     pub(crate) fn problems(&self) -> Vec<Problem> {
         match self.timeout {

@@ -4,17 +4,18 @@
 //! |---|---|
 //! | `native` | inside the program: `calc`, `lookup` |
 //! | `command` | a program, run once per call; on Unix |
+//! | `http` | a declared request |
 //! | `python` | a class in Python, in a process of its module tree; on Unix |
 
 #[cfg(unix)]
 mod command;
 mod declared;
+mod http;
 mod native;
 #[cfg(unix)]
 mod path;
 #[cfg(unix)]
 mod python;
-#[cfg(unix)]
 mod secrets;
 mod text;
 

@@ -1,12 +1,6 @@
 //! Values that nobody is shown.
 
-use std::fmt;
-
-/// What stands where a secret was.
-const STARS: &str = "***";
-
-/// A shorter value is no secret, and would blank out half of any text.
-const SHORTEST: usize = 4;
+use mas_comm_kit::Secret;
 
 /// Ends of names whose values are secrets, whatever stands before them.
 const SENSITIVE: [&str; 9] =
@@ -18,43 +12,35 @@ pub(crate) fn is_sensitive(name: &str) -> bool {
     SENSITIVE.iter().any(|end| name.ends_with(end))
 }
 
-/// The secrets that a tool is given. Debug prints how many.
-#[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+/// The secrets that a tool is given.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Secrets(mas_comm_kit::Secrets);
 
 impl Secrets {
-    /// Keeps these; a value within another is hidden after it.
+    /// Keeps these.
     pub(crate) fn new(values: impl IntoIterator<Item = String>) -> Self {
-        let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= SHORTEST).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        values.dedup();
-        Self(values)
+        let mut secrets = mas_comm_kit::Secrets::new();
+        values.into_iter().for_each(|value| secrets.add(Secret::new(value)));
+        Self(secrets)
     }
 
     /// The text with every secret starred out.
     pub(crate) fn hide(&self, text: String) -> String {
-        self.0.iter().fold(text, |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), STARS) } else { text }
-        })
+        match self.0.scrub(&text) {
+            std::borrow::Cow::Borrowed(_) => text,
+            std::borrow::Cow::Owned(hidden) => hidden,
+        }
     }
-}
 
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.0.len())
+    /// As the HTTP client wants them.
+    pub(crate) fn inner(&self) -> &mas_comm_kit::Secrets {
+        &self.0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_longer_of_two_goes_first() {
-        let secrets = Secrets::new(["s3cr".to_owned(), "s3cret".to_owned(), "abc".to_owned()]);
-        assert_eq!(secrets.hide("s3cret s3cr abc".to_owned()), "*** *** abc");
-        assert_eq!(format!("{secrets:?}"), "Secrets(2)");
-    }
 
     #[test]
     fn names_tell() {

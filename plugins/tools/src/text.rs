@@ -17,6 +17,14 @@ pub(crate) fn tail(bytes: &[u8], most: usize) -> String {
     format!("{dots}{}", text.trim())
 }
 
+/// The first `most` bytes or a little less; `…` stands for what is left out.
+pub(crate) fn head(text: &str, most: usize) -> String {
+    match text.split_at_checked(text.floor_char_boundary(most)) {
+        Some((head, rest)) if !rest.is_empty() => format!("{head}…"),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
