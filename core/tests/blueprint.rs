@@ -197,7 +197,7 @@ fn a_team_resolves_with_everything_in_its_place() {
     assert_eq!(fare.implementation.kind.value, "native");
     assert_eq!(fare.implementation.name.as_ref().unwrap().value, "lookup");
     assert!(fare.implementation.dir.ends_with("tools"));
-    assert_eq!((fare.idempotent, fare.timeout_seconds, fare.priority), (true, 7, 5));
+    assert_eq!((fare.idempotent, fare.timeout_seconds, fare.priority), (Some(true), 7, 5));
     assert_eq!(
         fare.parameters.as_ref().unwrap(),
         &serde_json::json!({

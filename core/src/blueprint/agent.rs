@@ -222,7 +222,7 @@ fn of_implementation(
             params: implementation.params.clone(),
             dir: implementation.dir.clone(),
         },
-        idempotent: false,
+        idempotent: None,
         timeout_seconds: DEFAULT_TOOL_SECONDS,
         priority: tool.priority,
         at: tool.at.clone(),

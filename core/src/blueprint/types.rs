@@ -91,8 +91,8 @@ pub struct ToolBlueprint {
     pub parameters: Option<Json>,
     /// How it is run.
     pub implementation: ToolImplementation,
-    /// Whether calling it twice does no more than calling it once.
-    pub idempotent: bool,
+    /// Whether calling it twice does no more than calling it once; absent when only the implementation knows it.
+    pub idempotent: Option<bool>,
     /// Longest run in seconds; 30 by default.
     pub timeout_seconds: u64,
     /// Order among the agent's tools; 100 by default.

@@ -181,7 +181,9 @@ fn tool_spec(tool: &ToolBlueprint, description: &str) -> Value {
     if let Some(parameters) = &tool.parameters {
         spec.insert("parameters".to_owned(), parameters.clone());
     }
-    spec.insert("idempotent".to_owned(), Value::from(tool.idempotent));
+    if let Some(idempotent) = tool.idempotent {
+        spec.insert("idempotent".to_owned(), Value::from(idempotent));
+    }
     spec.insert("timeout".to_owned(), json!({"secs": tool.timeout_seconds, "nanos": 0}));
     Value::Object(spec)
 }

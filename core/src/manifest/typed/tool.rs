@@ -21,8 +21,8 @@ pub struct ToolDocument {
     pub description: Located<String>,
     /// Its parameters, if it says any.
     pub parameters: Option<Vec<Parameter>>,
-    /// Whether calling it twice does no more than calling it once.
-    pub idempotent: bool,
+    /// Whether calling it twice does no more than calling it once, if it says so.
+    pub idempotent: Option<bool>,
     /// Longest run in seconds; 30 by default.
     pub timeout_seconds: u64,
     /// How it is run.
@@ -97,7 +97,7 @@ impl ToolDocument {
             parameters: document
                 .get("spec.parameters")
                 .map(|list| list.items().iter().filter_map(parameter).collect()),
-            idempotent: is_on(document.get("spec.idempotent")),
+            idempotent: read::flag(document.get("spec.idempotent")).map(|flag| flag.value),
             timeout_seconds: seconds.unwrap_or(DEFAULT_SECONDS),
             name,
             description,
