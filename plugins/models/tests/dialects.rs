@@ -1,5 +1,6 @@
 //! `openai` over real sockets: every dialect byte for byte, and what goes wrong.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // a test may stop short
+#![allow(clippy::needless_pass_by_value)] // tables of cases read better with values
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
