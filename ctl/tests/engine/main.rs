@@ -14,6 +14,7 @@ mod team;
 mod cancel;
 mod delegation;
 mod ends;
+mod model;
 mod questions;
 mod sessions;
 mod turns;
