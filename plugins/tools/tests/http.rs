@@ -359,7 +359,7 @@ fn places_and_parameters_must_fit() {
     assert_eq!(
         wrong(json!({"route": text}), json!(["route"]), json!({"url": "http://h/{rout}"})),
         [
-            "params: `{rout}` is no parameter of the tool (there are: route; write {{rout}} for the text itself)",
+            "params.url: `{rout}` is no parameter of the tool (there are: route; write {{rout}} for the text itself)",
             "params: the parameter `route` is never sent (put {route} into url, query, headers or body)"
         ]
     );
@@ -371,17 +371,18 @@ fn places_and_parameters_must_fit() {
         ]
     );
     let list = json!({"type": "array", "items": {}});
-    for params in [
-        json!({"url": "http://h/", "query": {"a": "{a}"}}),
-        json!({"url": "http://h/", "headers": {"a": "{a}"}, "body": {"a": "{a}"}}),
-        json!({"url": "http://h/", "body": {"a": "x {a}", "b": "{a}"}}),
+    for (place, params) in [
+        ("query", json!({"url": "http://h/", "query": {"a": "{a}"}})),
+        ("url", json!({"url": "http://h/?a={a}", "body": {"a": "{a}"}})),
+        ("headers.a", json!({"url": "http://h/", "headers": {"a": "{a}"}, "body": {"a": "{a}"}})),
+        ("body", json!({"url": "http://h/", "body": {"a": "x {a}", "b": "{a}"}})),
     ] {
         assert_eq!(
             wrong(json!({"a": list}), json!([]), params),
-            [
-                "params: the parameter `a` is a list or an object, and stands in a text (it can only be a whole value of \
-                 the body: \"{a}\")"
-            ]
+            [format!(
+                "params.{place}: the parameter `a` is a list or an object, and stands in a text (it can only be a whole \
+                 value of the body: \"{{a}}\")"
+            )]
         );
     }
     assert!(

@@ -12,6 +12,8 @@ pub(super) struct Address {
     pub(super) origin: String,
     segments: Vec<Template>,
     query: Vec<(String, Template)>,
+    /// How many of its places the URL itself has.
+    pub(super) in_url: usize,
 }
 
 impl Address {
@@ -36,11 +38,12 @@ impl Address {
         let (authority, rest) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
         check_authority(authority)?;
         let (path, query) = rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
-        let segments =
+        let segments: Vec<Template> =
             path.strip_prefix('/').unwrap_or(path).split('/').map(segment).collect::<Result<_, _>>()?;
         let pairs = query.into_iter().flat_map(|query| query.split('&')).filter(|pair| !pair.is_empty());
-        let query = pairs.map(pair).collect::<Result<_, _>>()?;
-        Ok(Self { origin: format!("{scheme}{}", authority.to_ascii_lowercase()), segments, query })
+        let query: Vec<(String, Template)> = pairs.map(pair).collect::<Result<_, _>>()?;
+        let in_url = segments.len() + query.len();
+        Ok(Self { origin: format!("{scheme}{}", authority.to_ascii_lowercase()), segments, query, in_url })
     }
 
     /// Adds a query key with its value.
@@ -66,6 +69,7 @@ impl Address {
         let resolved = |place: Template| place.resolved(env, encode);
         Ok(Self {
             origin: self.origin,
+            in_url: self.in_url,
             segments: self.segments.into_iter().map(resolved).collect::<Result<_, _>>()?,
             query: self
                 .query

@@ -94,6 +94,19 @@ impl Shape {
         json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
     }
 
+    /// Where an argument stands first, as closely as it is told.
+    fn place_of(&self, name: &str) -> String {
+        let has = |place: &Template| place.arguments().any(|argument| argument == name);
+        if let Some((header, _)) = self.headers.iter().find(|(_, value)| has(value)) {
+            return format!("params.headers.{header}");
+        }
+        match self.address.templates().position(has) {
+            Some(at) if at < self.address.in_url => "params.url".to_owned(),
+            Some(_) => "params.query".to_owned(),
+            None => "params.body".to_owned(),
+        }
+    }
+
     /// What does not fit the declared parameters; without any, all fits.
     pub(super) fn problems(&self, declared: Option<&Map<String, Value>>) -> Vec<Problem> {
         let Some(schema) = declared else { return Vec::new() };
@@ -116,7 +129,7 @@ impl Shape {
         for name in used.iter().filter(|name| !known.contains_key(**name)) {
             problems.push(
                 Problem::new(format!("`{{{name}}}` is no parameter of the tool"))
-                    .at("params")
+                    .at(self.place_of(name))
                     .help(format!("{}; write {{{{{name}}}}} for the text itself", names())),
             );
         }
@@ -146,7 +159,7 @@ impl Shape {
         for name in used.iter().copied().filter(misplaced) {
             problems.push(
                 Problem::new(format!("the parameter `{name}` is a list or an object, and stands in a text"))
-                    .at("params")
+                    .at(self.place_of(name))
                     .help(format!("it can only be a whole value of the body: \"{{{name}}}\"")),
             );
         }
