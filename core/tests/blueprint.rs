@@ -264,9 +264,12 @@ fn the_provider_comes_from_infra_flags_and_switches() {
         ("scripted", Some("script.yaml"))
     );
     assert_eq!(scripted.dir, desk.dir().join("llm"));
-    let merged = llm(&ask(&["standard:openai", "p.yaml"]));
-    assert_eq!(merged.api_base.unwrap().value, "http://h/v1");
-    assert_eq!(merged.api_key_env.unwrap().value, "OPENAI_API_KEY");
+    // A key is for the address it was declared with, and so is a list of models.
+    let elsewhere = llm(&ask(&["standard:openai", "p.yaml"]));
+    assert_eq!(elsewhere.api_base.unwrap().value, "http://h/v1");
+    assert_eq!(elsewhere.api_key_env, None);
+    let again = llm(&ask(&["p.yaml", "standard:openai"]));
+    assert_eq!((again.allowed.len(), again.api_key_env.unwrap().value.as_str()), (0, "OPENAI_API_KEY"));
     assert_eq!(desk.blueprint(&agent, &ask(&["p.yaml"])).agents[0].model.id.value, "m1");
     assert_eq!(llm(&ask(&["standard:mock-llm"])).provider.value, "mock");
     assert_eq!(llm(&Ask { flavour: Some("mock"), ..ask(&["p.yaml"]) }).provider.value, "mock");

@@ -27,9 +27,11 @@ pub(super) fn merge(infra: &[&InfraDocument], report: &mut Report) -> LlmBluepri
     let mut merged: Option<LlmBlueprint> = None;
     let mut used: Vec<&LlmDocument> = Vec::new();
     for llm in documents {
-        // Another provider shares nothing with the one before: not its address, not its parameters.
+        // Another provider, or another address, shares nothing with the one before: not its key, not its models, not
+        // its parameters.
+        let elsewhere = |before: &LlmBlueprint| llm.api_base.is_some() && llm.api_base != before.api_base;
         match &mut merged {
-            Some(before) if before.provider == llm.provider => {
+            Some(before) if before.provider == llm.provider && !elsewhere(before) => {
                 overlay(before, llm);
                 used.push(llm);
             }
