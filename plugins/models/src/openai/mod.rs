@@ -172,20 +172,23 @@ impl Wire for Chat {
             return false;
         }
         let Some(field) = refusal::Told::of(body).unsupported(&OPTIONAL) else { return false };
+        // What the manifest adds to the body is its own affair.
+        if self.extra.contains_key(field) {
+            return false;
+        }
         let mut all = self.learnt();
         if all.len() >= MODELS && !all.contains_key(request.model) {
             all.clear();
         }
         let learnt = all.entry(request.model.clone()).or_default();
-        let news = match field {
-            "max_tokens" if !learnt.completion_tokens => {
-                learnt.completion_tokens = true;
-                true
-            }
-            field => learnt.dropped.insert(field),
-        };
+        if field == "max_tokens" {
+            learnt.completion_tokens = true;
+        } else {
+            learnt.dropped.insert(field);
+        }
         tracing::debug!(model = &**request.model, field, "the model does not take a field");
-        news
+        // Also where another call has learnt it meanwhile; the exchange bounds how often.
+        true
     }
 }
 
