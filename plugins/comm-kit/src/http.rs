@@ -2,8 +2,9 @@
 //!
 //! A plugin takes [`Settings`] from its parameters and connects; plugins of one team with equal settings share one
 //! client. The client follows no redirect, asks for no compression, speaks HTTP/1.1, so that dropping an answer
-//! closes its connection, and reads no variable of the process by itself. It has a limit for connecting only: how
-//! long a whole call may take is the caller's to say, on the caller's clock.
+//! closes its connection, and reads no variable of the process by itself; only the certificates of the machine are
+//! found by what the process has as `SSL_CERT_FILE` and `SSL_CERT_DIR`, where the platform has it so. It has a limit
+//! for connecting only: how long a whole call may take is the caller's to say, on the caller's clock.
 
 mod client;
 mod failure;

@@ -22,6 +22,8 @@ const IDLE: Duration = Duration::from_secs(4);
 pub struct Client {
     inner: reqwest::Client,
     secrets: Secrets,
+    /// Whether there is a proxy.
+    proxied: bool,
 }
 
 impl Client {
@@ -36,13 +38,15 @@ impl Client {
             .referer(false)
             .user_agent(concat!("mas/", env!("CARGO_PKG_VERSION")))
             .no_proxy();
-        for proxy in proxy::proxies(&settings.proxying, &cx.env, &mut secrets)? {
+        let proxies = proxy::proxies(&settings.proxying, &cx.env, &mut secrets)?;
+        let proxied = !proxies.is_empty();
+        for proxy in proxies {
             builder = builder.proxy(proxy);
         }
         let inner = builder.build().map_err(|error| {
             Error::internal(format!("the HTTP client cannot be made: {}", secrets.scrub(&error.to_string())))
         })?;
-        Ok(Self { inner, secrets })
+        Ok(Self { inner, secrets, proxied })
     }
 
     /// The request's secrets and the client's.
@@ -68,7 +72,8 @@ impl Transport for Client {
         }
         let sent = builder.send().await;
         let secrets = self.secrets(request);
-        let response = sent.map_err(|error| failure::unanswered(&error, &request.url, &secrets))?;
+        let response =
+            sent.map_err(|error| failure::unanswered(&error, &request.url, self.proxied, &secrets))?;
         let named = |(name, value): (&HeaderName, &HeaderValue)| {
             (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         };

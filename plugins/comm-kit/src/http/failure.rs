@@ -11,14 +11,26 @@ use crate::Secrets;
 /// The code of the error for a certificate that is not accepted.
 const CERTIFICATE: &str = "mas::http::certificate";
 
-/// No answer came, or not its head.
-pub(super) fn unanswered(error: &reqwest::Error, url: &str, secrets: &Secrets) -> Error {
+/// Most names of a certificate that an error shows.
+const NAMES: usize = 3;
+
+/// No answer came, or not its head. `proxied` says whether the client knows of a proxy.
+pub(super) fn unanswered(error: &reqwest::Error, url: &str, proxied: bool, secrets: &Secrets) -> Error {
     let place = secrets.scrub(&shown(url)).into_owned();
     if let Some(problem) = certificate_problem(error) {
         let what = format!("`{place}` cannot be trusted: {problem}");
         return Error::new(ErrorKind::Unavailable, what).with_code(CERTIFICATE).with_retry(Retry::Never);
     }
-    let cause = secrets.scrub(&innermost(error)).into_owned();
+    let cause = match reason(error) {
+        Some(reason) => reason.to_owned(),
+        None if proxied => {
+            format!(
+                "{} (for a host that NO_PROXY does not name, by the proxy)",
+                secrets.scrub(&innermost(error))
+            )
+        }
+        None => secrets.scrub(&innermost(error)).into_owned(),
+    };
     if error.is_builder() {
         let what = format!("the request to `{place}` cannot be made: {cause}");
         return Error::invalid(what).with_code("mas::http::request").with_retry(Retry::Never);
@@ -50,6 +62,21 @@ pub(super) fn cut(error: &reqwest::Error, url: &str, secrets: &Secrets) -> Error
         .with_retry(Retry::Backoff)
 }
 
+/// What stands behind a failure that the library has no plain words for.
+fn reason(error: &reqwest::Error) -> Option<&'static str> {
+    let told = causes(error).skip(1).last()?;
+    if matches!(told.downcast_ref(), Some(rustls::Error::InvalidMessage(_))) {
+        return Some("it does not speak TLS; is it `http://`, or another port?");
+    }
+    // The type of this error is not public.
+    match told.to_string().strip_prefix("tunnel error: ")? {
+        "proxy authorization required" => {
+            Some("the proxy wants a name and a password; write it as http://USER:PASSWORD@HOST:PORT")
+        }
+        _ => Some("the proxy does not let it through; set NO_PROXY for hosts that need none"),
+    }
+}
+
 type Cause<'a> = &'a (dyn StdError + 'static);
 
 /// Every cause, from the outermost to the innermost.
@@ -78,8 +105,24 @@ fn certificate_problem(error: &reqwest::Error) -> Option<String> {
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "its certificate is not valid yet; is the clock of this machine right?".to_owned()
         }
+        CertificateError::NotValidForNameContext { presented, .. } if !presented.is_empty() => {
+            // Each is written with its kind: `DnsName("example.org")`, `IpAddress(127.0.0.1)`.
+            let host = |name: &String| {
+                let inner = name.split_once('(').map_or(&**name, |(_, inner)| inner);
+                inner.trim_matches(['"', ')']).to_owned()
+            };
+            let hosts: Vec<String> = presented.iter().take(NAMES).map(host).collect();
+            let more = if presented.len() > NAMES { ", …" } else { "" };
+            format!("its certificate is for another host: {}{more}", hosts.join(", "))
+        }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "its certificate is for another host".to_owned()
+        }
+        // As `openssl req -x509` makes it by default.
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "its certificate is that of an authority, with which no server may show itself; \
+             make one for the server (`CA:FALSE`)"
+                .to_owned()
         }
         CertificateError::UnknownIssuer => {
             "its certificate is signed by an authority that this machine does not know; \
