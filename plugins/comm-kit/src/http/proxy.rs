@@ -22,7 +22,9 @@ pub(super) fn proxies(proxying: &Proxying, env: &Env, secrets: &mut Secrets) -> 
             };
             let all = either("ALL_PROXY", "all_proxy");
             let skipped = either("NO_PROXY", "no_proxy").map_or("", |(_, hosts)| hosts);
-            let skipped = NoProxy::from_string(&format!("{LOOPBACK},{skipped}"));
+            // To the library a star is every name, but no address.
+            let every = if skipped.split(',').any(|host| host.trim() == "*") { "0.0.0.0/0,::/0" } else { "" };
+            let skipped = NoProxy::from_string(&format!("{LOOPBACK},{skipped},{every}"));
             let mut made = Vec::new();
             if let Some((name, url)) = either("HTTPS_PROXY", "https_proxy").or(all) {
                 made.push(Proxy::https(parse(name, url, secrets)?));
