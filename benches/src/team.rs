@@ -180,6 +180,7 @@ fn agent(id: &str, system: &str, models: &Arc<Models>, parent: bool) -> Agent {
             name: id.into(),
             version: "1".into(),
             description: "An agent of the bench.".into(),
+            ..AgentProfile::default()
         },
         system: system.into(),
         model_name: "mock".into(),

@@ -1,14 +1,15 @@
 //! `agent_expose`: ingress; makes hosted agents reachable from outside.
 //!
 //! Rules: an implementation says which sockets its endpoints claim, purely; core groups the endpoints of one
-//! socket and binds each group once. "Listening" is said only after the bind, with the real address.
+//! socket and binds each group once. "Listening" is said only after the bind, with the real address. Turns of
+//! callers outside run through [`AgentHost::begin`]; what became of them is kept in a [`TaskStore`].
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::{AgentHost, BuildContext, Problem, Result};
+use crate::{AgentHost, AgentProfile, BuildContext, Problem, Result, TaskStore};
 
 /// A socket that an endpoint wants to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +20,8 @@ pub struct Claim {
     pub port: u16,
     /// What is spoken there, such as `http` or `grpc`.
     pub what: &'static str,
+    /// The path below which the endpoint wants to be found, such as `/agents/fares`; empty for the whole socket.
+    pub path: String,
 }
 
 /// A hosted agent with its endpoint.
@@ -28,40 +31,73 @@ pub struct HostedEndpoint {
     pub agent: Arc<str>,
     /// Whether it is the entry agent, which owns the root of a shared socket.
     pub entry: bool,
+    /// What the agent is.
+    pub profile: AgentProfile,
     /// The endpoint's parameters, as declared.
     pub params: Value,
+}
+
+/// What an exposure works with.
+#[derive(Clone)]
+pub struct Serving {
+    /// Environment, clock, ids and folder.
+    pub build: BuildContext,
+    /// The agents.
+    pub host: Arc<dyn AgentHost>,
+    /// Where their tasks are kept.
+    pub tasks: Arc<dyn TaskStore>,
+    /// Whether to serve is what the program is there for (`serve`), not something beside a conversation.
+    pub foreground: bool,
+}
+
+/// An address at which an agent is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The agent's handle.
+    pub agent: Arc<str>,
+    /// What is spoken there, such as `http` or `grpc`.
+    pub what: &'static str,
+    /// The address for callers, as advertised.
+    pub url: String,
+    /// The socket that listens.
+    pub socket: SocketAddr,
 }
 
 /// A bound group of endpoints. Dropping it stops listening at once.
 #[async_trait]
 pub trait Exposure: Send + Sync {
-    /// The addresses that it listens on.
-    fn addresses(&self) -> Vec<SocketAddr>;
+    /// What is served, the entry agent first.
+    fn served(&self) -> Vec<Served>;
 
-    /// Stops accepting, lets running work end within the implementation's drain limit, then stops.
+    /// Stops accepting, lets running work end within `limit`, then stops what is left.
     ///
     /// # Errors
     /// What could not be stopped in order.
-    async fn close(&self) -> Result<()>;
+    async fn close(&self, limit: Duration) -> Result<()>;
 }
 
 /// A protocol by which agents are exposed.
 #[async_trait]
 pub trait AgentExposeContract: Send + Sync {
-    /// The sockets that an endpoint claims. Pure.
+    /// The sockets that an endpoint claims, `foreground` as in [`Serving`]. Pure.
     ///
     /// # Errors
     /// Every problem of the endpoint's parameters.
-    fn claims(&self, endpoint: &HostedEndpoint) -> std::result::Result<Vec<Claim>, Vec<Problem>>;
+    fn claims(
+        &self,
+        endpoint: &HostedEndpoint,
+        foreground: bool,
+    ) -> std::result::Result<Vec<Claim>, Vec<Problem>>;
 
     /// Binds all endpoints that share a socket and starts to serve them.
     ///
     /// # Errors
     /// [`ErrorKind::Unavailable`](crate::ErrorKind::Unavailable) when the socket cannot be bound.
-    async fn bind(
-        &self,
-        cx: &BuildContext,
-        host: Arc<dyn AgentHost>,
-        endpoints: &[HostedEndpoint],
-    ) -> Result<Box<dyn Exposure>>;
+    async fn bind(&self, serving: Serving, endpoints: &[HostedEndpoint]) -> Result<Box<dyn Exposure>>;
+
+    /// Whether what listens at the endpoint's socket already serves this very agent.
+    ///
+    /// # Errors
+    /// When nothing there can be asked.
+    async fn is_served(&self, build: &BuildContext, endpoint: &HostedEndpoint) -> Result<bool>;
 }

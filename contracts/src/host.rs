@@ -5,7 +5,7 @@ use std::{pin::Pin, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use futures_core::Stream;
 
-use crate::{BoxFuture, CallContext, CancelReason, Event, Outbound, Part, Reply, Result};
+use crate::{BoxFuture, CallContext, CancelReason, Event, EventSink, Outbound, Part, Reply, Result};
 
 /// Names a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub struct TurnRequest {
 pub struct TurnTicket {
     /// Its name.
     pub key: TurnKey,
-    /// Its reply. Dropping this does not stop the turn.
+    /// Its reply. Whether dropping it stops the turn is said where the ticket comes from.
     pub reply: BoxFuture<'static, Result<Reply>>,
 }
 
@@ -65,7 +65,7 @@ pub struct SequencedEvent {
 pub type EventStream = Pin<Box<dyn Stream<Item = SequencedEvent> + Send>>;
 
 /// What a hosted agent is, for cards and listings.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentProfile {
     /// The handle.
     pub id: Arc<str>,
@@ -75,6 +75,30 @@ pub struct AgentProfile {
     pub version: Arc<str>,
     /// What it does.
     pub description: Arc<str>,
+    /// What it is good at, as its manifest lists it.
+    pub skills: Vec<SkillProfile>,
+    /// Who provides it, if the manifest says so.
+    pub provider: Option<ProviderProfile>,
+}
+
+/// One skill of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillProfile {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Name for a person.
+    pub name: Arc<str>,
+    /// What it does; empty if nothing says so.
+    pub description: Arc<str>,
+}
+
+/// Who provides an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderProfile {
+    /// The organization, if named.
+    pub organization: Option<Arc<str>>,
+    /// Its address, if named.
+    pub url: Option<Arc<str>>,
 }
 
 /// The agents of this process. Implemented by core; handed to backends and exposures.
@@ -88,12 +112,21 @@ pub trait AgentHost: Send + Sync {
     /// [`ErrorKind::Loop`](crate::ErrorKind::Loop) for one of the caller's own path, or why the turn failed.
     async fn run(&self, cx: &CallContext, to: &str, message: Outbound) -> Result<Reply>;
 
-    /// Starts a root turn as a task of its own; it queues behind the session's running turn.
+    /// Starts a root turn as a task of its own; it queues behind the session's running turn. Dropping the ticket
+    /// does not stop it.
     ///
     /// # Errors
     /// [`ErrorKind::NotFound`](crate::ErrorKind::NotFound) for an unknown agent,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) when the session's queue is full.
     fn submit(&self, request: TurnRequest) -> Result<TurnTicket>;
+
+    /// Lets a root turn in, to be run by whoever polls the ticket's reply; it queues behind the session's running
+    /// turn. Its events and those of everything below it go to `tap`, in order, the last before the reply is ready.
+    /// Dropping the reply stops the turn.
+    ///
+    /// # Errors
+    /// Those of [`AgentHost::submit`].
+    fn begin(&self, request: TurnRequest, tap: Arc<dyn EventSink>) -> Result<TurnTicket>;
 
     /// Stops a turn that runs or waits. Returns whether there was one.
     fn cancel(&self, turn: &TurnKey, reason: CancelReason) -> bool;

@@ -32,10 +32,11 @@ mod observability;
 mod pattern;
 mod reply;
 mod store;
+mod task;
 mod tool;
 
 pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, TaskRef, Thread, ThreadName};
-pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint};
+pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint, Served, Serving};
 pub use build::{BuildContext, Env, Problem, Shared, check_params, parse_params, schema_of};
 pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};
 pub use cancel::{Cancel, CancelReason, Stop};
@@ -45,15 +46,21 @@ pub use delegation::{Conclusion, Delegation, DelegationContract, PeerCard, Surfa
 pub use descriptor::{Build, Builder, Category, Descriptor, LoadedBuild};
 pub use error::{Delivery, Error, ErrorKind, Result, Retry};
 pub use event::{Audience, Event, EventKind, EventSink, NoEvents};
-pub use host::{AgentHost, AgentProfile, EventStream, SequencedEvent, TurnKey, TurnRequest, TurnTicket};
+pub use host::{
+    AgentHost, AgentProfile, EventStream, ProviderProfile, SequencedEvent, SkillProfile, TurnKey,
+    TurnRequest, TurnTicket,
+};
 pub use message::{
     Arguments, Artifact, Content, Message, Part, PartMeta, ToolCall, ToolOutput, Usage, text_of,
 };
 pub use model::{CONTEXT_LENGTH, ChatRequest, Completion, FinishReason, ModelContract};
 pub use observability::ObservabilityContract;
 pub use pattern::{ModelOp, Op, OpDone, OpId, Outcome, PatternContract, Run, Step, TurnInput};
-pub use reply::{End, Interruption, InterruptionKind, Reply, TaskState};
+pub use reply::{End, Form, Interruption, InterruptionKind, Reply, TaskState};
 pub use store::{Idempotency, Intent, Record, SessionKey, StoreContract, TurnStatus};
+pub use task::{
+    Speaker, Task, TaskCursor, TaskMessage, TaskPage, TaskQuery, TaskScope, TaskStatus, TaskStore,
+};
 pub use tool::{CANCEL_GRACE, ToolContract, ToolSpec};
 
 pub use inventory;

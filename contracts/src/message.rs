@@ -110,11 +110,31 @@ pub struct Artifact {
     /// Name for a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Arc<str>>,
+    /// What it is, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<Arc<str>>,
     /// Its content.
     pub parts: Vec<Part>,
     /// Free metadata, passed through unchanged.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub metadata: Map<String, Value>,
+    /// URIs of the protocol extensions that it makes use of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub extensions: Vec<Arc<str>>,
+}
+
+impl Artifact {
+    /// An artifact of these parts, without a name.
+    pub fn new(id: impl Into<Arc<str>>, parts: Vec<Part>) -> Self {
+        Self {
+            id: id.into(),
+            name: None,
+            description: None,
+            parts,
+            metadata: Map::new(),
+            extensions: Vec::new(),
+        }
+    }
 }
 
 /// The arguments of a tool call, as the model gave them. Cheap to clone.

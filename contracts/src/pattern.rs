@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Artifact, Audience, Completion, Delegation, End, Error, Message, Part, Reply, ToolCall, Usage};
+use crate::{Artifact, Audience, Completion, Delegation, End, Error, Message, Part, Reply, ToolCall};
 
 /// Numbers the operations of one turn, from 0, by the pattern.
 pub type OpId = u32;
@@ -113,14 +113,7 @@ impl Step {
     /// An end of the turn with these parts.
     #[must_use]
     pub fn end(parts: Vec<Part>, artifacts: Vec<Artifact>, end: End) -> Self {
-        Self::Finish(Box::new(Reply {
-            parts,
-            artifacts,
-            end,
-            context: None,
-            task: None,
-            usage: Usage::default(),
-        }))
+        Self::Finish(Box::new(Reply { artifacts, end, ..Reply::done(parts) }))
     }
 }
 

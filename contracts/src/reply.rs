@@ -29,6 +29,18 @@ pub enum TaskState {
 }
 
 impl TaskState {
+    /// Whether nothing follows it.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Canceled | Self::Rejected)
+    }
+
+    /// Whether the task waits for somebody outside.
+    #[must_use]
+    pub fn is_interrupted(self) -> bool {
+        matches!(self, Self::InputRequired | Self::AuthRequired)
+    }
+
     /// The word used in JSON and in messages.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -81,6 +93,25 @@ pub enum End {
     Failed(TaskState),
 }
 
+/// How a protocol that has tasks (A2A) shows the parts of a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Form {
+    /// A result: an artifact of the task.
+    #[default]
+    Artifact,
+    /// What is said about the end: the message of the task's status.
+    Status,
+    /// All there is: a message without a task.
+    Message,
+}
+
+impl Form {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What a peer gave back.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
@@ -97,6 +128,9 @@ pub struct Reply {
     /// The task, as the peer names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Arc<str>>,
+    /// How the parts are shown where there are tasks.
+    #[serde(default, skip_serializing_if = "Form::is_default")]
+    pub form: Form,
     /// Tokens spent, as far as they are known.
     #[serde(default)]
     pub usage: Usage,
@@ -112,6 +146,7 @@ impl Reply {
             end: End::Done,
             context: None,
             task: None,
+            form: Form::default(),
             usage: Usage::default(),
         }
     }

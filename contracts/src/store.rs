@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Interruption, Message, OpDone, OpId, Part, Result};
+use crate::{Error, Interruption, Message, OpDone, OpId, Part, Result, TaskStore};
 
 /// The key of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -147,6 +147,11 @@ pub trait StoreContract: Send + Sync {
     /// # Errors
     /// What could not be forgotten; some of it may be by then.
     async fn forget(&self, session: &SessionKey) -> Result<()>;
+
+    /// Where the tasks of exposed agents are kept; none in a store that keeps sessions only.
+    fn tasks(&self) -> Option<Arc<dyn TaskStore>> {
+        None
+    }
 }
 
 impl SessionKey {

@@ -210,6 +210,11 @@ impl Team {
         &self.observers
     }
 
+    /// The team, for work that outlives the call that begins it.
+    fn living(&self) -> Result<Arc<Self>> {
+        self.this.upgrade().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is gone"))
+    }
+
     fn agents(&self) -> Result<&Agents> {
         self.agents.get().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is not connected yet"))
     }

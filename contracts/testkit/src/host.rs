@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use mas_contracts::{
-    AgentHost, AgentProfile, Audience, CallContext, CancelReason, Delivery, End, Error, ErrorKind,
+    AgentHost, AgentProfile, Audience, CallContext, CancelReason, Delivery, End, Error, ErrorKind, EventSink,
     EventStream, Interruption, InterruptionKind, Outbound, Part, Reply, Result, Scope, Stop, TaskState,
     TurnKey, TurnRequest, TurnTicket, text_of,
 };
@@ -185,6 +185,10 @@ impl AgentHost for ScriptedHost {
         Err(Error::new(ErrorKind::Unsupported, "a scripted host runs no root turns"))
     }
 
+    fn begin(&self, _request: TurnRequest, _tap: Arc<dyn EventSink>) -> Result<TurnTicket> {
+        Err(Error::new(ErrorKind::Unsupported, "a scripted host runs no root turns"))
+    }
+
     fn cancel(&self, _turn: &TurnKey, _reason: CancelReason) -> bool {
         false
     }
@@ -196,7 +200,13 @@ impl AgentHost for ScriptedHost {
     fn describe(&self, agent: &str) -> Option<AgentProfile> {
         let (name, _) = self.peers.get_key_value(agent)?;
         let (id, text): (Arc<str>, Arc<str>) = (name.as_str().into(), "".into());
-        Some(AgentProfile { name: id.clone(), id, version: text.clone(), description: text })
+        Some(AgentProfile {
+            name: id.clone(),
+            id,
+            version: text.clone(),
+            description: text,
+            ..AgentProfile::default()
+        })
     }
 
     fn agents(&self) -> Vec<Arc<str>> {

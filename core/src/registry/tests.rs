@@ -247,6 +247,13 @@ impl mas_contracts::AgentHost for Nobody {
     fn submit(&self, _: mas_contracts::TurnRequest) -> Result<mas_contracts::TurnTicket> {
         Err(Error::internal("nobody"))
     }
+    fn begin(
+        &self,
+        _: mas_contracts::TurnRequest,
+        _: Arc<dyn mas_contracts::EventSink>,
+    ) -> Result<mas_contracts::TurnTicket> {
+        Err(Error::internal("nobody"))
+    }
     fn cancel(&self, _: &mas_contracts::TurnKey, _: mas_contracts::CancelReason) -> bool {
         false
     }

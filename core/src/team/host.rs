@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mas_contracts::{
-    AgentHost, AgentProfile, CallContext, CancelReason, Delivery, End, Error, ErrorKind, EventStream,
-    Outbound, Reply, Result, Scope, SessionKey, Thread, TurnKey, TurnRequest, TurnTicket,
+    AgentHost, AgentProfile, CallContext, CancelReason, Delivery, End, Error, ErrorKind, EventSink,
+    EventStream, Outbound, Reply, Result, Scope, SessionKey, Thread, TurnKey, TurnRequest, TurnTicket,
 };
 
 use super::Team;
@@ -70,8 +70,7 @@ impl AgentHost for Team {
     fn submit(&self, request: TurnRequest) -> Result<TurnTicket> {
         let runtime = tokio::runtime::Handle::try_current()
             .map_err(|_| Error::internal("a turn can be submitted only inside a runtime"))?;
-        let team =
-            self.this.upgrade().ok_or_else(|| Error::new(ErrorKind::Unavailable, "the team is gone"))?;
+        let team = self.living()?;
         let mut rooted = self.root(request, None, true)?;
         let key = rooted.key.clone();
         let slot = match &rooted.admission {
@@ -83,6 +82,13 @@ impl AgentHost for Team {
         };
         runtime.spawn(async move { team.run_root(&mut rooted).await });
         Ok(TurnTicket { key, reply: Box::pin(async move { slot.get().await }) })
+    }
+
+    fn begin(&self, request: TurnRequest, tap: Arc<dyn EventSink>) -> Result<TurnTicket> {
+        let team = self.living()?;
+        let mut rooted = self.root(request, Some(tap), false)?;
+        let key = rooted.key.clone();
+        Ok(TurnTicket { key, reply: Box::pin(async move { team.run_root(&mut rooted).await }) })
     }
 
     fn cancel(&self, turn: &TurnKey, reason: CancelReason) -> bool {

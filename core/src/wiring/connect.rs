@@ -4,7 +4,8 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use mas_contracts::{
     AgentCommContract, AgentProfile, BuildContext, Category, Clock, Env, Error, Ids, ModelContract,
-    ObservabilityContract, Peer, PeerCard, Result, Shared, StoreContract, TreeLimits,
+    ObservabilityContract, Peer, PeerCard, ProviderProfile, Result, Shared, SkillProfile, StoreContract,
+    TreeLimits,
 };
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use super::{
     wire::{PlannedAgent, PlannedTool, Wiring, route_params},
 };
 use crate::{
-    blueprint::{Blueprint, Limits},
+    blueprint::{AgentBlueprint, Blueprint, Limits},
     diagnostic::{Diagnostic, Location, Report, Severity},
     registry::Registry,
     team::{Team, TeamLimits, TeamParts},
@@ -100,6 +101,31 @@ pub async fn connect(
     }
 }
 
+/// What an agent is, as its manifest says.
+pub(super) fn profile(agent: &AgentBlueprint) -> AgentProfile {
+    let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
+    let skills = agent.skills.iter().map(|skill| {
+        let name = skill.name.value.as_str();
+        // A library's skill is known by its own name.
+        let plain = name.strip_prefix('@').and_then(|rest| rest.split_once('/')).map_or(name, |(_, own)| own);
+        SkillProfile {
+            id: text(&skill.id).unwrap_or_else(|| plain.into()),
+            name: plain.into(),
+            description: text(&skill.description).unwrap_or_default(),
+        }
+    });
+    let (organization, url) = &agent.provider;
+    AgentProfile {
+        id: agent.id.value.as_str().into(),
+        name: agent.name.value.as_str().into(),
+        version: agent.version.value.as_str().into(),
+        description: agent.description.value.as_str().into(),
+        skills: skills.collect(),
+        provider: (organization.is_some() || url.is_some())
+            .then(|| ProviderProfile { organization: text(organization), url: text(url) }),
+    }
+}
+
 struct Assembly<'a> {
     blueprint: &'a Blueprint,
     registry: &'a Registry,
@@ -160,12 +186,7 @@ impl Assembly<'_> {
             .map_err(|error| report.push(failed(at, "the tools", &error)))
             .ok();
         Some(Agent {
-            profile: AgentProfile {
-                id: blueprint.id.value.as_str().into(),
-                name: blueprint.name.value.as_str().into(),
-                version: blueprint.version.value.as_str().into(),
-                description: blueprint.description.value.as_str().into(),
-            },
+            profile: profile(blueprint),
             system: blueprint.system_prompt.value.as_str().into(),
             model_name: blueprint.model.id.value.as_str().into(),
             temperature: Some(blueprint.model.temperature),

@@ -116,6 +116,7 @@ pub(crate) async fn team_with(
                 name: member.id.into(),
                 version: "0.1.0".into(),
                 description: "".into(),
+                ..AgentProfile::default()
             },
             system: "".into(),
             model_name: "test".into(),

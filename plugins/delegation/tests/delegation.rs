@@ -168,12 +168,7 @@ fn an_answer_is_no_error(#[case] parts: Vec<Part>, #[case] text: &str) {
 
 #[test]
 fn artifacts_follow_the_answer() {
-    let artifact = |text: &str| Artifact {
-        id: text.into(),
-        name: None,
-        parts: vec![Part::text(text)],
-        metadata: serde_json::Map::new(),
-    };
+    let artifact = |text: &str| Artifact::new(text, vec![Part::text(text)]);
     let mut whole = Reply::done(vec![Part::text("answer")]);
     whole.artifacts = vec![artifact("one"), artifact(""), artifact("two")];
     assert_eq!(concluded(Ok(whole)), ("answer\none\ntwo".to_owned(), false));

@@ -181,12 +181,7 @@ async fn a_full_queue_drops_chatter_first_and_says_how_much() {
     let log = open(folder.path());
     let turn = Turn::new(&log, scope("qa", "t", None));
     turn.begin("go");
-    let artifact = Artifact {
-        id: "a".into(),
-        name: None,
-        parts: vec![Part::text("x".repeat(2000))],
-        metadata: Default::default(),
-    };
+    let artifact = Artifact::new("a", vec![Part::text("x".repeat(2000))]);
     let artifact = Arc::new(artifact);
     let sent = 60_000_u64;
     for _ in 0..sent {

@@ -11,6 +11,10 @@
 //! | `auth_required` | ends interrupted, waiting for credentials |
 //! | `rejected`, `failed` | ends in that state, with the text |
 //!
+//! Where there are tasks (A2A), a `text` without state, artifacts and chunks is a message without a task; beside
+//! them it is the message of the task's status; without it, the chunks are an artifact. `echo: true` stands for a
+//! `text` that repeats what was sent.
+//!
 //! `finish_reason` says the same in the words of a model (`stop`, `error`, `cancelled`) and counts only where
 //! `task_state` is absent. Without `text`, the text is the chunks together.
 
@@ -20,7 +24,7 @@ use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::Duration};
 
 use mas_contracts::{
     Artifact, Audience, Build, Builder, Descriptor, End, Error, ErrorKind, Interruption, InterruptionKind,
-    Op, OpDone, OpId, Outcome, Part, PatternContract, Run, Step, TaskState, TurnInput, check_params,
+    Op, OpDone, OpId, Outcome, Part, PatternContract, Reply, Run, Step, TaskState, TurnInput, check_params,
     inventory, parse_params, schema_of, text_of,
 };
 
@@ -69,13 +73,13 @@ impl PatternContract for ScriptedResponse {
             script: self.script.clone(),
             turn: input.turn.clone(),
             ops: VecDeque::new(),
-            end: Ending::Finish { parts: Vec::new(), artifacts: Vec::new(), end: End::Done },
+            end: Ending::Finish(Box::new(Reply::done(Vec::new()))),
             awaited: None,
         };
         let prompt = input.message.text();
         let step = match self.script.respond(&input.turn, &prompt) {
             Some(response) => {
-                machine.play(response);
+                machine.play(response, &prompt);
                 machine.next()
             }
             None => Step::Fail(
@@ -93,7 +97,7 @@ impl PatternContract for ScriptedResponse {
 
 /// What follows when the operations of a response are done.
 enum Ending {
-    Finish { parts: Vec<Part>, artifacts: Vec<Artifact>, end: End },
+    Finish(Box<Reply>),
     Ask(Arc<str>),
     Asked,
 }
@@ -108,7 +112,7 @@ struct Machine {
 
 impl Machine {
     /// Lines up the operations of a response.
-    fn play(&mut self, response: &Response) {
+    fn play(&mut self, response: &Response, prompt: &Arc<str>) {
         self.ops.clear();
         for chunk in &response.stream_chunks {
             self.ops.push_back(Op::Say { audience: Audience::Answer, text: chunk.clone() });
@@ -121,7 +125,7 @@ impl Machine {
         if response.delay_ms > 0 {
             self.ops.push_back(Op::Wait(Duration::from_millis(response.delay_ms)));
         }
-        let text = response.text();
+        let text = response.text(prompt);
         let state = response.task_state.unwrap_or(match response.finish_reason {
             FinishReason::Stop => State::Completed,
             FinishReason::Error => State::Failed,
@@ -145,14 +149,15 @@ impl Machine {
             }),
         };
         let parts = if text.is_empty() { Vec::new() } else { vec![Part::text(text)] };
-        self.end = Ending::Finish { parts, artifacts, end };
+        self.end =
+            Ending::Finish(Box::new(Reply { artifacts, end, form: response.form(), ..Reply::done(parts) }));
     }
 
     fn next(&mut self) -> Step {
         let op = match self.ops.pop_front() {
             Some(op) => op,
             None => match std::mem::replace(&mut self.end, Ending::Asked) {
-                Ending::Finish { parts, artifacts, end } => return Step::end(parts, artifacts, end),
+                Ending::Finish(reply) => return Step::Finish(reply),
                 Ending::Ask(question) => Op::Ask(question),
                 // Ended already; nothing is under way.
                 Ending::Asked => return Step::Do(Vec::new()),
@@ -165,9 +170,10 @@ impl Machine {
 
     fn answered(&mut self, answer: &[Part]) -> Step {
         let script = self.script.clone();
-        match script.follow_up(&self.turn, &text_of(answer)) {
-            Some(response) => self.play(response),
-            None => self.end = Ending::Finish { parts: Vec::new(), artifacts: Vec::new(), end: End::Done },
+        let answer = text_of(answer);
+        match script.follow_up(&self.turn, &answer) {
+            Some(response) => self.play(response, &answer),
+            None => self.end = Ending::Finish(Box::new(Reply::done(Vec::new()))),
         }
         self.next()
     }
@@ -182,7 +188,7 @@ impl Run for Machine {
         match (&done.outcome, &self.end) {
             (Outcome::Failed(error), _) => Step::Fail(error.clone()),
             (Outcome::Answered(parts), Ending::Asked) => self.answered(parts),
-            (Outcome::Unit, Ending::Finish { .. } | Ending::Ask(_)) => self.next(),
+            (Outcome::Unit, Ending::Finish(_) | Ending::Ask(_)) => self.next(),
             _ => unexpected("scripted_response", awaited, done),
         }
     }

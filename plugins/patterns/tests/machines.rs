@@ -5,9 +5,9 @@
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use mas_contracts::{
-    Arguments, Audience, Builder, Completion, Content, Descriptor, End, Error, ErrorKind, InterruptionKind,
-    Message, Op, OpDone, OpId, Outcome, Part, PatternContract, Step, TaskState, ToolCall, ToolOutput,
-    TurnInput, inventory,
+    Arguments, Audience, Builder, Completion, Content, Descriptor, End, Error, ErrorKind, Form,
+    InterruptionKind, Message, Op, OpDone, OpId, Outcome, Part, PatternContract, Reply, Step, TaskState,
+    ToolCall, ToolOutput, TurnInput, inventory, text_of,
 };
 use mas_patterns::{React, SinglePass};
 use serde_json::{Value, json};
@@ -201,6 +201,34 @@ fn scripted_plays_chunks_artifacts_and_delay_in_order() {
     }
 }
 
+/// An answer that is a text alone.
+fn message(text: &str) -> Step {
+    Step::Finish(Box::new(Reply { form: Form::Message, ..Reply::done(vec![Part::text(text)]) }))
+}
+
+#[test]
+fn scripted_text_is_a_message_a_status_or_a_result() {
+    let reply = |response: Value, outcomes: &[Outcome]| {
+        let pattern = build("scripted_response", &json!({"default": response})).unwrap();
+        match steps(&*pattern, &input("t", "said"), outcomes).pop() {
+            Some(Step::Finish(reply)) => (reply.form, text_of(&reply.parts).to_string()),
+            other => panic!("{other:?}"),
+        }
+    };
+    let unit = [Outcome::Unit];
+    assert_eq!(reply(json!({"text": "x"}), &[]), (Form::Message, "x".into()));
+    assert_eq!(reply(json!({"echo": true}), &[]), (Form::Message, "said".into()));
+    assert_eq!(reply(json!({"text": "x", "task_state": "completed"}), &[]), (Form::Status, "x".into()));
+    assert_eq!(reply(json!({"stream_chunks": ["x"]}), &unit), (Form::Artifact, "x".into()));
+    assert_eq!(reply(json!({"stream_chunks": ["x"], "text": "y"}), &unit), (Form::Status, "y".into()));
+    let artifacts = json!([{"kind": "text", "text": "a"}]);
+    assert_eq!(reply(json!({"artifacts": artifacts}), &unit), (Form::Artifact, String::new()));
+    assert_eq!(reply(json!({"artifacts": artifacts, "text": "y"}), &unit), (Form::Status, "y".into()));
+
+    let both = build("scripted_response", &json!({"default": {"text": "x", "echo": true}}));
+    assert!(both.is_err_and(|error| error.message().contains("`text` or `echo`, not both")));
+}
+
 #[test]
 fn scripted_first_match_wins_and_prompt_is_exact() {
     let params = json!({
@@ -213,10 +241,10 @@ fn scripted_first_match_wins_and_prompt_is_exact() {
     });
     let pattern = build("scripted_response", &params).unwrap();
     let answer = |turn: &str, prompt: &str| pattern.begin(&input(turn, prompt)).1;
-    assert_eq!(answer("a-1", "ping"), Step::answer("pong"));
-    assert_eq!(answer("a-1", "ping2"), Step::answer("both"));
-    assert_eq!(answer("a-1", "Ping"), Step::answer("prefix"));
-    assert_eq!(answer("b-1", "ping "), Step::answer("default"));
+    assert_eq!(answer("a-1", "ping"), message("pong"));
+    assert_eq!(answer("a-1", "ping2"), message("both"));
+    assert_eq!(answer("a-1", "Ping"), message("prefix"));
+    assert_eq!(answer("b-1", "ping "), message("default"));
 }
 
 #[test]
@@ -256,7 +284,7 @@ fn scripted_asks_and_goes_on_with_the_answer() {
     let steps_ =
         steps(&*pattern, &input("ask-1", "book"), &[Outcome::Answered(vec![Part::text("tomorrow")])]);
     assert_eq!(only(&steps_[0]), (0, Op::Ask("When?".into())));
-    assert_eq!(steps_[1], Step::answer("Booked for tomorrow."));
+    assert_eq!(steps_[1], message("Booked for tomorrow."));
     let steps = steps(&*pattern, &input("ask-1", "book"), &[Outcome::Answered(vec![Part::text("later")])]);
     assert_eq!(steps[1], Step::end(vec![], vec![], End::Done));
 }

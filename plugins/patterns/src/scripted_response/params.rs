@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mas_contracts::{Artifact, Content, Part, PartMeta, Problem};
+use mas_contracts::{Artifact, Content, Form, Part, PartMeta, Problem};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -40,6 +40,9 @@ pub(super) struct Response {
     /// The text; default the chunks together.
     #[serde(default)]
     text: Option<String>,
+    /// Whether the text is what was sent; not beside `text`. Default false.
+    #[serde(default)]
+    echo: bool,
     /// How it ends in the words of a model; counts where `task_state` is absent. Default stop.
     #[serde(default)]
     pub(super) finish_reason: FinishReason,
@@ -162,6 +165,11 @@ impl Params {
         let rules = self.rules.iter().enumerate();
         let named = rules.map(|(at, rule)| (format!("rules[{at}].response"), &rule.response));
         for (path, response) in named.chain(self.default.iter().map(|it| ("default".to_owned(), it))) {
+            if response.echo && response.text.is_some() {
+                problems.push(
+                    Problem::new("a response has `text` or `echo`, not both").at(format!("{path}.echo")),
+                );
+            }
             for (at, artifact) in response.artifacts.iter().enumerate() {
                 if let Some(missing) = artifact.missing() {
                     problems.push(
@@ -183,10 +191,23 @@ impl Rule {
 }
 
 impl Response {
-    pub(super) fn text(&self) -> Arc<str> {
+    /// The text that answers `prompt`.
+    pub(super) fn text(&self, prompt: &Arc<str>) -> Arc<str> {
         match &self.text {
             Some(text) => text.as_str().into(),
+            None if self.echo => prompt.clone(),
             None => self.stream_chunks.concat().into(),
+        }
+    }
+
+    /// How the text is shown where there are tasks: pieces and what is joined of them are a result; a text beside a
+    /// state or artifacts tells of the end; a text alone is all there is.
+    pub(super) fn form(&self) -> Form {
+        let spoken = self.text.is_some() || self.echo;
+        match (spoken, &self.task_state, &*self.artifacts, &*self.stream_chunks) {
+            (true, None, [], []) => Form::Message,
+            (true, ..) => Form::Status,
+            (false, ..) => Form::Artifact,
         }
     }
 }
@@ -217,10 +238,8 @@ impl ArtifactSpec {
             })
         });
         Artifact {
-            id: format!("artifact-{}", at.saturating_add(1)).into(),
             name: self.name.as_deref().map(Into::into),
-            parts: vec![Part { content, meta }],
-            metadata: Map::new(),
+            ..Artifact::new(format!("artifact-{}", at.saturating_add(1)), vec![Part { content, meta }])
         }
     }
 }
