@@ -2,10 +2,51 @@
 
 use std::time::Duration;
 
-use mas_contracts::{Error, ErrorKind, Problem, Result, ToolCall, ToolSpec};
+use mas_contracts::{Error, ErrorKind, Problem, Result, ToolCall, ToolSpec, check_params, parse_params};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
+
+/// What is told of a call whose arguments are none.
+pub(crate) const NO_OBJECT: &str = "the arguments are not a JSON object";
+
+/// The parameters of a kind of tool.
+pub(crate) trait Declaration: DeserializeOwned {
+    /// What is wrong with them beside their shape. Nothing is opened, asked or started for it.
+    fn problems(&self) -> Vec<Problem>;
+}
+
+/// Checks a declaration: its shape and, if that is right, the rest.
+pub(crate) fn check<D: Declaration>(params: &Value) -> Vec<Problem> {
+    let problems = check_params::<D>(params);
+    if !problems.is_empty() {
+        return problems;
+    }
+    parse_params::<D>(params).map(|params| params.problems()).unwrap_or_default()
+}
+
+/// Reads a declaration that [`check`] finds nothing wrong with.
+///
+/// # Errors
+/// The first thing that is wrong with it.
+pub(crate) fn read<D: Declaration>(params: &Value) -> Result<D> {
+    let read: D = parse_params(params)?;
+    match read.problems().first() {
+        None => Ok(read),
+        Some(problem) => Err(refused(problem)),
+    }
+}
+
+/// The error for a problem of a declaration.
+pub(crate) fn refused(problem: &Problem) -> Error {
+    let message = format!("`{}`: {}", problem.path, problem.message);
+    Error::invalid(message).with_code("mas::params::invalid")
+}
+
+/// The error for a call to a tool that is closed.
+pub(crate) fn closed(code: &'static str) -> Error {
+    Error::new(ErrorKind::Unavailable, "the tool is closed").with_code(code)
+}
 
 /// What a manifest declares of a tool; each wins over the tool's own word.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

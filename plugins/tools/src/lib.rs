@@ -8,6 +8,8 @@
 //! | `python` | a class in Python, in a process of its module tree; on Unix |
 
 #[cfg(unix)]
+mod child;
+#[cfg(unix)]
 mod command;
 mod declared;
 mod http;

@@ -30,15 +30,21 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use mas_contracts::{
-    Build, BuildContext, Builder, CANCEL_GRACE, CallContext, Cancel, CancelReason, Descriptor, Error,
-    ErrorKind, Result, ToolCall, ToolContract, ToolOutput, ToolSpec, inventory, parse_params, schema_of,
+    Build, BuildContext, Builder, CANCEL_GRACE, CallContext, Cancel, CancelReason, Descriptor, Result,
+    ToolCall, ToolContract, ToolOutput, ToolSpec, inventory, schema_of,
 };
 use serde_json::{Value, json};
 
-use crate::declared::check_name;
+use crate::{
+    declared::{NO_OBJECT, check, check_name, closed, read},
+    text::Output,
+};
 use params::{Params, Stdin};
 use process::{Bounds, End};
 use program::Program;
+
+/// The code of the error for a call to a closed tool.
+const CLOSED: &str = "mas::command::closed";
 
 /// How long a program may run where no manifest says.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(30);
@@ -54,7 +60,7 @@ inventory::submit! {
             "impl:\n  kind: command\n  params:\n    command: [./count.sh, --fast]\n    env: [PATH, HOME]\n    set: {MODE: fast, TOKEN: {env: FARES_TOKEN}}\n    output: json\n",
         ),
         schema: schema_of::<Params>,
-        check: params::check,
+        check: check::<Params>,
         builder: Builder::Tool(Build::Linked(|cx, params| Ok(Arc::new(Command::open(cx, params)?)))),
     }
 }
@@ -64,17 +70,13 @@ struct Command {
     limit: Duration,
     program: Program,
     stdin: Stdin,
-    output: params::Output,
+    output: Output,
     closed: Cancel,
 }
 
 impl Command {
     fn open(cx: &BuildContext, params: &Value) -> Result<Self> {
-        if let Some(problem) = params::check(params).first() {
-            let message = format!("`{}`: {}", problem.path, problem.message);
-            return Err(Error::invalid(message).with_code("mas::params::invalid"));
-        }
-        let params: Params = parse_params(params)?;
+        let params: Params = read(params)?;
         let program = Program::find(cx, &params.params)?;
         let own = ToolSpec {
             name: tool_name(&program.shown).into(),
@@ -105,7 +107,7 @@ impl Command {
             End::Flooded => Ok(Err(output::flooded())),
             End::Late => Ok(Err(output::late(self.limit, &ended.pipes))),
             End::Stopped(reason) => Err(CallContext::stopped(reason)),
-            End::Closed => Err(closed()),
+            End::Closed => Err(closed(CLOSED)),
         }
     }
 }
@@ -123,10 +125,6 @@ fn tool_name(program: &str) -> String {
     if name.is_empty() { "command".to_owned() } else { name }
 }
 
-fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "the tool is closed").with_code("mas::command::closed")
-}
-
 #[async_trait]
 impl ToolContract for Command {
     async fn list(&self) -> Result<Vec<ToolSpec>> {
@@ -136,10 +134,10 @@ impl ToolContract for Command {
     async fn call(&self, cx: &CallContext, call: &ToolCall) -> Result<ToolOutput> {
         check_name(&self.spec, call)?;
         if self.closed.reason().is_some() {
-            return Err(closed());
+            return Err(closed(CLOSED));
         }
         if call.arguments.as_object().is_none() {
-            return Ok(ToolOutput::error("the arguments are not a JSON object"));
+            return Ok(ToolOutput::error(NO_OBJECT));
         }
         let secrets = &self.program.secrets;
         Ok(match self.run(cx, call.arguments.to_json() + "\n").await? {

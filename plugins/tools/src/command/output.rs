@@ -1,15 +1,12 @@
 //! What a model is told of a run.
 
-use std::{os::unix::process::ExitStatusExt, process::ExitStatus, time::Duration};
+use std::{process::ExitStatus, time::Duration};
 
-use nix::sys::signal::Signal;
-use serde_json::Value;
-
-use super::{
-    params::Output,
-    pipes::{MOST_OUT, Pipes, TAIL},
+use super::pipes::{MOST_OUT, Pipes, TAIL};
+use crate::{
+    child::ending,
+    text::{Output, tail},
 };
-use crate::text::{indented, tail};
 
 /// What stands for the output of a program that writes none; a model may not be sent an empty result.
 const NOTHING: &str = "(no output)";
@@ -25,20 +22,12 @@ pub(super) fn result(output: Output, status: ExitStatus, pipes: Pipes) -> Result
         format!("the program wrote {size} bytes that are not text in UTF-8: the first wrong one is at {at}")
     })?;
     let text = text.trim_end_matches(['\n', '\r']);
-    let json = || serde_json::from_str::<Value>(text);
-    match output {
-        Output::Json => json().map(|value| indented(&value)).map_err(|error| {
-            format!(
-                "the program did not write one JSON value ({error}), but: {}",
-                tail(text.as_bytes(), TAIL)
-            )
-        }),
-        Output::Auto if text.trim_start().starts_with(['{', '[']) => {
-            Ok(json().map_or_else(|_| text.to_owned(), |value| indented(&value)))
-        }
-        Output::Auto | Output::Text if text.is_empty() => Ok(NOTHING.to_owned()),
-        Output::Auto | Output::Text => Ok(text.to_owned()),
+    if text.is_empty() && output != Output::Json {
+        return Ok(NOTHING.to_owned());
     }
+    output.read(text, text.trim_start().starts_with(['{', '['])).map_err(|error| {
+        format!("the program did not write one JSON value ({error}), but: {}", tail(text.as_bytes(), TAIL))
+    })
 }
 
 /// Of a program that was stopped because it wrote too much.
@@ -49,18 +38,6 @@ pub(super) fn flooded() -> String {
 /// Of a program that was stopped because it took too long.
 pub(super) fn late(limit: Duration, pipes: &Pipes) -> String {
     format!("the program was stopped: no result within {} s{}", limit.as_secs_f64(), said(pipes))
-}
-
-fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(number)) => {
-            let name =
-                Signal::try_from(number).map_or_else(|_| number.to_string(), |signal| signal.to_string());
-            format!("was ended by the signal {name}")
-        }
-        (None, None) => "ended in an unknown way".to_owned(),
-    }
 }
 
 /// The end of what it said, on stderr if there is anything.

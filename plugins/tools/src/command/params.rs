@@ -2,12 +2,15 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use mas_contracts::{Problem, check_params, parse_params};
+use mas_contracts::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::Value;
 
-use crate::declared::Declared;
+use crate::{
+    declared::{Declaration, Declared},
+    text::Output,
+};
 
 /// What a program finds in its environment unless `env` says otherwise.
 const ENV: [&str; 10] =
@@ -78,19 +81,6 @@ pub(super) enum Stdin {
     None,
 }
 
-/// What a program writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Output {
-    /// JSON if it is an object or an array, else text.
-    #[default]
-    Auto,
-    /// One JSON value; anything else is a failure.
-    Json,
-    /// Text.
-    Text,
-}
-
 fn here() -> String {
     ".".to_owned()
 }
@@ -149,16 +139,7 @@ impl fmt::Debug for Setting {
     }
 }
 
-/// Checks a declaration; no program is looked for.
-pub(super) fn check(params: &Value) -> Vec<Problem> {
-    let problems = check_params::<Params>(params);
-    if !problems.is_empty() {
-        return problems;
-    }
-    parse_params::<Params>(params).map(|params| params.problems()).unwrap_or_default()
-}
-
-impl Params {
+impl Declaration for Params {
     fn problems(&self) -> Vec<Problem> {
         let wrong = |name: &str| name.is_empty() || name.contains(['=', '\0']);
         let problem = |place: String| {

@@ -13,6 +13,7 @@ use nix::{
 use tokio::process::Child;
 
 use super::{pipes::Pipes, program::Program};
+use crate::child::within;
 
 /// How long a stopped program has to end by itself; with the next it fits into `CANCEL_GRACE`.
 const TERM_GRACE: Duration = Duration::from_millis(60);
@@ -99,14 +100,6 @@ async fn exit(child: &mut Child, pipes: &mut Pipes) -> Result<Option<ExitStatus>
         if pipes.flooded() {
             return Ok(None);
         }
-    }
-}
-
-async fn within<F: Future>(clock: &dyn Clock, limit: Duration, work: F) -> Option<F::Output> {
-    let now = clock.now();
-    tokio::select! {
-        done = work => Some(done),
-        () = clock.sleep_until(now.checked_add(limit).unwrap_or(now)) => None,
     }
 }
 

@@ -1,13 +1,10 @@
 //! What a model is told of an answer.
 
-use mas_comm_kit::http::{BODY_TOO_LARGE, Request, Response, Transport, shown};
-use serde_json::Value;
-
-use super::params::Output;
 use crate::{
     secrets::Secrets,
-    text::{head, indented},
+    text::{Output, head},
 };
+use mas_comm_kit::http::{BODY_TOO_LARGE, Request, Response, Transport, shown};
 
 /// A larger answer is a failure.
 const MOST: usize = 4 * 1024 * 1024;
@@ -90,19 +87,12 @@ impl Reading {
             return Err(format!("the answer is {size} bytes of {kind}, which are not text in UTF-8"));
         };
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let json = || serde_json::from_str::<Value>(text);
-        match self.output {
-            Output::Json => json().map(|value| indented(&value)).map_err(|error| {
-                format!("the answer is not one JSON value ({error}), but: {}", head(text, EXCERPT))
-            }),
-            Output::Auto | Output::Text if text.trim().is_empty() => {
-                Ok(format!("(no content, status {})", response.status()))
-            }
-            Output::Auto if response.is_type("application/json") => {
-                Ok(json().map_or_else(|_| text.to_owned(), |value| indented(&value)))
-            }
-            Output::Auto | Output::Text => Ok(text.to_owned()),
+        if text.trim().is_empty() && self.output != Output::Json {
+            return Ok(format!("(no content, status {})", response.status()));
         }
+        self.output.read(text, response.is_type("application/json")).map_err(|error| {
+            format!("the answer is not one JSON value ({error}), but: {}", head(text, EXCERPT))
+        })
     }
 }
 

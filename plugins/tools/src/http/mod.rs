@@ -29,12 +29,12 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use mas_comm_kit::http::Client;
 use mas_contracts::{
-    Build, BuildContext, Builder, CallContext, Cancel, CancelReason, Descriptor, Error, ErrorKind, Result,
-    ToolCall, ToolContract, ToolOutput, ToolSpec, inventory, parse_params, schema_of,
+    Build, BuildContext, Builder, CallContext, Cancel, CancelReason, Descriptor, Result, ToolCall,
+    ToolContract, ToolOutput, ToolSpec, inventory, schema_of,
 };
 use serde_json::Value;
 
-use crate::declared::check_name;
+use crate::declared::{NO_OBJECT, check, check_name, closed, read};
 use answer::Reading;
 use params::Params;
 use request::Prepared;
@@ -53,7 +53,7 @@ inventory::submit! {
             "impl:\n  kind: http\n  params:\n    url: https://fares.example/v1/routes/{route}\n    query: {class: \"{class}\"}\n    headers: {Authorization: \"Bearer {env:FARES_TOKEN}\"}\n",
         ),
         schema: schema_of::<Params>,
-        check: params::check,
+        check: check::<Params>,
         builder: Builder::Tool(Build::Linked(|cx, params| Ok(Arc::new(Http::open(cx, params)?)))),
     }
 }
@@ -68,11 +68,7 @@ struct Http {
 
 impl Http {
     fn open(cx: &BuildContext, params: &Value) -> Result<Self> {
-        if let Some(problem) = params::check(params).first() {
-            let message = format!("`{}`: {}", problem.path, problem.message);
-            return Err(Error::invalid(message).with_code("mas::params::invalid"));
-        }
-        let params: Params = parse_params(params)?;
+        let params: Params = read(params)?;
         let run = &params.params;
         let request = Prepared::new(run, &cx.env)?;
         let own = ToolSpec {
@@ -93,15 +89,11 @@ impl Http {
 
     async fn run(&self, call: &ToolCall) -> std::result::Result<String, String> {
         let Some(arguments) = call.arguments.as_object() else {
-            return Err("the arguments are not a JSON object".to_owned());
+            return Err(NO_OBJECT.to_owned());
         };
         let request = self.request.filled(arguments).map_err(|refusal| refusal.0)?;
         self.reading.ask(&*self.client, request, self.request.origin(), &self.request.secrets).await
     }
-}
-
-fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "the tool is closed").with_code("mas::http::closed_tool")
 }
 
 #[async_trait]
@@ -115,7 +107,7 @@ impl ToolContract for Http {
         let done = tokio::select! {
             biased;
             reason = cx.cancel().cancelled() => return Err(CallContext::stopped(reason)),
-            _ = self.closed.cancelled() => return Err(closed()),
+            _ = self.closed.cancelled() => return Err(closed("mas::http::closed_tool")),
             done = self.run(call) => done,
         };
         let secrets = &self.request.secrets;

@@ -6,13 +6,16 @@ use mas_comm_kit::{
     Secret,
     http::{Proxying, Settings},
 };
-use mas_contracts::{Problem, check_params, parse_params};
+use mas_contracts::Problem;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::shape::Shape;
-use crate::declared::Declared;
+use crate::{
+    declared::{self, Declared},
+    text::Output,
+};
 
 /// Parameters of `http`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -130,19 +133,6 @@ impl Scalar {
     }
 }
 
-/// What an answer holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Output {
-    /// JSON if it says so and is, else text.
-    #[default]
-    Auto,
-    /// One JSON value; anything else is a failure.
-    Json,
-    /// Text.
-    Text,
-}
-
 impl fmt::Debug for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Declaration").field("method", &self.method).finish_non_exhaustive()
@@ -171,16 +161,7 @@ impl Declaration {
     }
 }
 
-/// Checks a declaration; nothing is sent, and no variable is read.
-pub(super) fn check(params: &Value) -> Vec<Problem> {
-    let problems = check_params::<Params>(params);
-    if !problems.is_empty() {
-        return problems;
-    }
-    parse_params::<Params>(params).map(|params| params.problems()).unwrap_or_default()
-}
-
-impl Params {
+impl declared::Declaration for Params {
     fn problems(&self) -> Vec<Problem> {
         let mut problems: Vec<Problem> = self.spec.iter().flat_map(Declared::problems).collect();
         let run = &self.params;
@@ -208,7 +189,9 @@ impl Params {
         }
         problems
     }
+}
 
+impl Params {
     /// What the manifest says of the arguments.
     fn parameters(&self) -> Option<&Map<String, Value>> {
         self.spec.as_ref()?.parameters()?.as_object()

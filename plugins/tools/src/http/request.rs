@@ -13,7 +13,10 @@ use super::{
     shape::{Node, Shape, is_sendable},
     template::{Refusal, Template, encode},
 };
-use crate::secrets::{Secrets, is_sensitive};
+use crate::{
+    declared::refused,
+    secrets::{Secrets, is_sensitive},
+};
 
 /// A request whose variables are read.
 pub(super) struct Prepared {
@@ -38,10 +41,7 @@ impl Prepared {
     /// # Errors
     /// The variable that is not set, or the one that is no URL.
     pub(super) fn new(run: &Declaration, env: &Env) -> Result<Self> {
-        let wrong = |problem: Problem| {
-            let message = format!("`{}`: {}", problem.path, problem.message);
-            Error::invalid(message).with_code("mas::params::invalid")
-        };
+        let wrong = |problem: Problem| refused(&problem);
         let unset = |name: String| {
             Error::invalid(format!("the environment variable {name} is not set: set it"))
                 .with_code("mas::env::missing")

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{NativeTool, calc::Calc, lookup, lookup::Lookup};
-use crate::declared::Declared;
+use crate::declared::{Declaration, Declared};
 
 /// The tools that there are.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
@@ -50,7 +50,9 @@ impl Params {
             Name::Lookup => Arc::new(Lookup::open(base, parse_params(&self.params)?)?),
         })
     }
+}
 
+impl Declaration for Params {
     fn problems(&self) -> Vec<Problem> {
         let inner = match self.name {
             Name::Calc => check_params::<NoParams>(&self.params),
@@ -62,13 +64,4 @@ impl Params {
         problems.extend(self.spec.iter().flat_map(Declared::problems));
         problems
     }
-}
-
-/// Checks a declaration without reading any file.
-pub(super) fn check(params: &Value) -> Vec<Problem> {
-    let problems = check_params::<Params>(params);
-    if !problems.is_empty() {
-        return problems;
-    }
-    parse_params::<Params>(params).map(|params| params.problems()).unwrap_or_default()
 }

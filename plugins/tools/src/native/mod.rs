@@ -17,15 +17,15 @@ use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use mas_contracts::{
-    Build, BuildContext, Builder, CallContext, Descriptor, Error, Result, ToolCall, ToolContract, ToolOutput,
-    ToolSpec, inventory, parse_params, schema_of,
+    Build, BuildContext, Builder, CallContext, Descriptor, Result, ToolCall, ToolContract, ToolOutput,
+    ToolSpec, inventory, schema_of,
 };
 use serde_json::{Map, Value};
 
 pub use calc::{Calc, evaluate};
 pub use lookup::Lookup;
 
-use crate::declared::check_name;
+use crate::declared::{NO_OBJECT, check, check_name, read};
 use declaration::Params;
 
 /// A tool of this crate: what it says of itself, and what it does.
@@ -53,7 +53,7 @@ inventory::submit! {
             "impl:\n  kind: native\n  name: lookup\n  params: {path: data/fares.yaml, table: fares, match: {route: route_id}}\n",
         ),
         schema: schema_of::<Params>,
-        check: declaration::check,
+        check: check::<Params>,
         builder: Builder::Tool(Build::Linked(|cx, params| Ok(Arc::new(Native::open(cx, params)?)))),
     }
 }
@@ -65,11 +65,7 @@ struct Native {
 
 impl Native {
     fn open(cx: &BuildContext, params: &Value) -> Result<Self> {
-        if let Some(problem) = declaration::check(params).first() {
-            let message = format!("`{}`: {}", problem.path, problem.message);
-            return Err(Error::invalid(message).with_code("mas::params::invalid"));
-        }
-        let params: Params = parse_params(params)?;
+        let params: Params = read(params)?;
         let tool = params.tool(&cx.base)?;
         let spec = match &params.spec {
             Some(declared) => declared.over(tool.spec()),
@@ -89,7 +85,7 @@ impl ToolContract for Native {
         check_name(&self.spec, call)?;
         match call.arguments.as_object() {
             Some(arguments) => Ok(self.tool.run(arguments)),
-            None => Ok(ToolOutput::error("the arguments are not a JSON object")),
+            None => Ok(ToolOutput::error(NO_OBJECT)),
         }
     }
 }

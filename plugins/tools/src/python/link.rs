@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::process::{Pipes, Process};
-use crate::{secrets::Secrets, text::tail};
+use crate::{child::within, secrets::Secrets, text::tail};
 
 /// The longest line of the protocol, a result included.
 pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
@@ -176,13 +176,12 @@ impl Link {
     /// Lets the process end in order, soon.
     pub(super) async fn end(&self, why: &str) {
         self.pending.end(why);
-        let now = self.clock.now();
-        tokio::select! {
-            () = async {
-                self.write(&json!({"end": true})).await;
-                self.process.ended().await;
-            } => {}
-            () = self.clock.sleep_until(now.checked_add(END_WAIT).unwrap_or(now)) => self.kill(why).await,
+        let in_order = async {
+            self.write(&json!({"end": true})).await;
+            self.process.ended().await;
+        };
+        if within(&*self.clock, END_WAIT, in_order).await.is_none() {
+            self.kill(why).await;
         }
     }
 }
@@ -220,15 +219,11 @@ impl UnderWay {
 
 async fn stop(link: &Link, id: u64, answer: &mut Option<oneshot::Receiver<Outcome>>) -> Option<Outcome> {
     let waiting = answer.as_mut()?;
-    let now = link.clock.now();
-    let until = now.checked_add(COOPERATIVE).unwrap_or(now);
-    let ended = tokio::select! {
-        outcome = async {
-            link.write(&json!({"cancel": id})).await;
-            waiting.await
-        } => Some(outcome),
-        () = link.clock.sleep_until(until) => None,
+    let asked = async {
+        link.write(&json!({"cancel": id})).await;
+        waiting.await
     };
+    let ended = within(&*link.clock, COOPERATIVE, asked).await;
     if ended.is_none() {
         link.kill("its Python process was ended, because another call did not stop when it was told to")
             .await;
@@ -290,21 +285,13 @@ async fn follow(
         wrong = hand_out(&mut lines, &mut line, &pending, &secrets) => wrong,
         _ = process.ended() => {
             // What it has written before its end is in the pipe.
-            let now = clock.now();
-            tokio::select! {
-                wrong = hand_out(&mut lines, &mut line, &pending, &secrets) => wrong,
-                () = clock.sleep_until(now.checked_add(LINGER).unwrap_or(now)) => None,
-            }
+            within(&*clock, LINGER, hand_out(&mut lines, &mut line, &pending, &secrets)).await.flatten()
         }
     };
     process.kill();
     let how = process.ended().await;
     let abort = prints.abort_handle();
-    let now = clock.now();
-    let last = tokio::select! {
-        last = prints => last.unwrap_or_default(),
-        () = clock.sleep_until(now.checked_add(LINGER).unwrap_or(now)) => String::new(),
-    };
+    let last = within(&*clock, LINGER, prints).await.and_then(std::result::Result::ok).unwrap_or_default();
     abort.abort();
     let how = wrong.map_or_else(|| format!("its Python process {how}"), str::to_owned);
     pending.end(&if last.is_empty() { how } else { format!("{how}; the last that it printed:\n{last}") });

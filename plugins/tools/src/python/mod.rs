@@ -52,13 +52,13 @@ use std::{
 use async_trait::async_trait;
 use mas_contracts::{
     Build, BuildContext, Builder, CallContext, Descriptor, Error, ErrorKind, Problem, Result, ToolCall,
-    ToolContract, ToolOutput, ToolSpec, check_params, inventory, parse_params, schema_of,
+    ToolContract, ToolOutput, ToolSpec, inventory, schema_of,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::declared::Declared;
+use crate::declared::{Declaration, Declared, NO_OBJECT, check, read};
 use link::Answer;
 use tree::ModuleTree;
 
@@ -93,18 +93,15 @@ inventory::submit! {
             "impl:\n  kind: python\n  module_path: ./get_fares.py\n  class_name: GetFares\n  params: {path: data/fares.yaml}\n",
         ),
         schema: schema_of::<Params>,
-        check,
+        check: check::<Params>,
         builder: Builder::Tool(Build::Linked(|cx, params| Ok(Arc::new(Python::open(cx, params)?)))),
     }
 }
 
-fn check(params: &Value) -> Vec<Problem> {
-    let problems = check_params::<Params>(params);
-    if !problems.is_empty() {
-        return problems;
+impl Declaration for Params {
+    fn problems(&self) -> Vec<Problem> {
+        self.spec.iter().flat_map(Declared::problems).collect()
     }
-    let spec = parse_params::<Params>(params).ok().and_then(|params| params.spec);
-    spec.iter().flat_map(Declared::problems).collect()
 }
 
 /// A class as a source of tools.
@@ -120,11 +117,7 @@ struct Python {
 
 impl Python {
     fn open(cx: &BuildContext, params: &Value) -> Result<Self> {
-        if let Some(problem) = check(params).first() {
-            let message = format!("`{}`: {}", problem.path, problem.message);
-            return Err(Error::invalid(message).with_code("mas::params::invalid"));
-        }
-        let params: Params = parse_params(params)?;
+        let params: Params = read(params)?;
         let file = if is_path(&params.module_path) {
             Some(existing_file(&cx.base, &params.module_path)?)
         } else {
@@ -207,7 +200,7 @@ impl ToolContract for Python {
             return Err(Error::new(ErrorKind::NotFound, message));
         };
         if call.arguments.as_object().is_none() {
-            return Ok(ToolOutput::error("the arguments are not a JSON object"));
+            return Ok(ToolOutput::error(NO_OBJECT));
         }
         Ok(match self.tree.call(cx, self.request(call, own_name, cx)).await? {
             Answer::Value(Value::String(text)) if text.is_empty() => ToolOutput::text(NOTHING),

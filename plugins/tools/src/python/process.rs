@@ -2,8 +2,8 @@
 
 use std::{
     io,
-    os::unix::process::{CommandExt, ExitStatusExt},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    os::unix::process::CommandExt,
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -15,6 +15,8 @@ use nix::{
     unistd::Pid,
 };
 use tokio::sync::{oneshot, watch};
+
+use crate::child::{ending, within};
 
 /// A process and all that it has started, unless that has left its group. Dropped, it is killed.
 pub(super) struct Process {
@@ -76,11 +78,7 @@ impl Process {
 
     /// Waits so long for its end.
     pub(super) async fn ended_within(&self, clock: &dyn Clock, limit: Duration) -> Option<String> {
-        let now = clock.now();
-        tokio::select! {
-            how = self.ended() => Some(how),
-            () = clock.sleep_until(now.checked_add(limit).unwrap_or(now)) => None,
-        }
+        within(clock, limit, self.ended()).await
     }
 }
 
@@ -138,7 +136,7 @@ fn reap(child: &mut Child, group: Pid, gone: &Mutex<bool>) -> String {
     let _ = killpg(group, Signal::SIGKILL);
     let status = child.wait();
     *gone = true;
-    status.map_or_else(|error| format!("ended in an unknown way ({error})"), how)
+    status.map_or_else(|error| format!("ended in an unknown way ({error})"), ending)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -147,13 +145,5 @@ fn reap(child: &mut Child, group: Pid, gone: &Mutex<bool>) -> String {
     let mut gone = gone.lock().unwrap_or_else(PoisonError::into_inner);
     let _ = killpg(group, Signal::SIGKILL);
     *gone = true;
-    status.map_or_else(|error| format!("ended in an unknown way ({error})"), how)
-}
-
-fn how(status: ExitStatus) -> String {
-    match (status.code(), status.signal().map(Signal::try_from)) {
-        (Some(code), _) => format!("ended with exit code {code}"),
-        (None, Some(Ok(signal))) => format!("was ended by the signal {signal}"),
-        (None, _) => "ended in an unknown way".to_owned(),
-    }
+    status.map_or_else(|error| format!("ended in an unknown way ({error})"), ending)
 }

@@ -21,12 +21,19 @@ use super::{
     link::{Answer, LONGEST_LINE, Link, UnderWay},
     process::Process,
 };
-use crate::secrets::{Secrets, is_sensitive};
+use crate::{
+    child::within,
+    declared::closed,
+    secrets::{Secrets, is_sensitive},
+};
 
 const HOST: &str = include_str!("host/host.py");
 /// The modules of the host, by the names that they have there, in the order in which they need each other.
 const MODULES: [(&str, &str); 2] =
     [("_mas_stand_in", include_str!("host/stand_in.py")), ("_mas_tools", include_str!("host/tools.py"))];
+
+/// The code of the error for a call to a closed tool.
+const CLOSED: &str = "mas::python::closed";
 
 /// How long Python may take to start, and a module with all that it imports to load.
 const START: Duration = Duration::from_secs(30);
@@ -86,15 +93,11 @@ impl ModuleTree {
     /// # Errors
     /// There is no process, or none in time.
     pub(super) async fn list(&self, request: Value) -> Result<Answer> {
-        let now = self.clock.now();
         let listed = async {
             let mut under_way = self.ask(request).await?;
             under_way.answer().await
         };
-        tokio::select! {
-            answer = listed => answer,
-            () = self.clock.sleep_until(now.checked_add(START).unwrap_or(now)) => Err(slow()),
-        }
+        within(&*self.clock, START, listed).await.unwrap_or_else(|| Err(slow()))
     }
 
     /// Runs a call.
@@ -138,21 +141,19 @@ impl ModuleTree {
     async fn link(&self) -> Result<Arc<Link>> {
         let _one_at_a_time = self.starting.lock().await;
         if self.closed.reason().is_some() {
-            return Err(closed());
+            return Err(closed(CLOSED));
         }
         if let Some(link) = self.current().filter(|link| link.over().is_none()) {
             return Ok(link);
         }
-        let now = self.clock.now();
         let link = tokio::select! {
-            started = self.start() => started?,
-            _ = self.closed.cancelled() => return Err(closed()),
-            () = self.clock.sleep_until(now.checked_add(START).unwrap_or(now)) => return Err(slow()),
+            started = within(&*self.clock, START, self.start()) => started.unwrap_or_else(|| Err(slow()))?,
+            _ = self.closed.cancelled() => return Err(closed(CLOSED)),
         };
         *self.link.lock().unwrap_or_else(PoisonError::into_inner) = Some(link.clone());
         if self.closed.reason().is_some() {
             link.end("the tool is closed").await;
-            return Err(closed());
+            return Err(closed(CLOSED));
         }
         Ok(link)
     }
@@ -184,10 +185,6 @@ impl ModuleTree {
             link.end("the tool is closed").await;
         }
     }
-}
-
-fn closed() -> Error {
-    Error::new(ErrorKind::Unavailable, "the tool is closed").with_code("mas::python::closed")
 }
 
 fn slow() -> Error {
