@@ -330,6 +330,23 @@ fn what_a_schema_cannot_say_is_known() {
 }
 
 #[test]
+fn a_word_that_yaml_takes_for_a_boolean_is_a_name_in_quotes_only() {
+    let schema = validator(&of(Kind::Agent));
+    let verdicts = |name: &str| {
+        let spec = format!("{{description: d, tools_ref: {name}}}");
+        let node = parsed(&format!("apiVersion: mas/v1\nkind: Agent\nmetadata: {{name: t}}\nspec: {spec}\n"));
+        (loader_takes(Kind::Agent, &node), schema.is_valid(&node.to_json()))
+    };
+    for plain in ["true", "True", "TRUE", "false"] {
+        assert_eq!(verdicts(plain), (false, false), "{plain}");
+    }
+    for name in ["'true'", "truth", "12"] {
+        assert_eq!(verdicts(name), (true, true), "{name}");
+    }
+    assert_eq!(verdicts("'True'"), (false, false));
+}
+
+#[test]
 fn real_files_get_the_same_verdict_from_both() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus/mas-lab-v0.1");
     if !root.is_dir() {

@@ -20,7 +20,7 @@ pub(super) const LOGICAL_NAME: Shape = Shape::Ruled(Rule {
     what: "a lower-case name of letters, digits, `-` and `_`",
     fits: is_logical_name,
     pattern: "^[a-z0-9][a-z0-9_-]*$",
-    plain: &["integer", "boolean"],
+    plain: &["integer"],
 });
 pub(super) const PARAMETER_NAME: Shape = Shape::Ruled(Rule {
     what: "a name of letters, digits and `_` that does not begin with a digit",
