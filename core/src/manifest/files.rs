@@ -279,8 +279,8 @@ pub fn read_bytes(path: &Path, base: Option<&Path>) -> Result<Vec<u8>, Diagnosti
         };
         Diagnostic::error("mas::file::read", &at(), message)
     };
-    let file = std::fs::File::open(path).map_err(|error| broken(&error))?;
-    let metadata = file.metadata().map_err(|error| broken(&error))?;
+    // Looked at before it is opened: opening a pipe waits for its writer.
+    let metadata = std::fs::metadata(path).map_err(|error| broken(&error))?;
     if metadata.is_dir() {
         return Err(Diagnostic::error(
             "mas::file::directory",
@@ -293,6 +293,7 @@ pub fn read_bytes(path: &Path, base: Option<&Path>) -> Result<Vec<u8>, Diagnosti
         return Err(Diagnostic::error("mas::file::read", &at(), "it is not a regular file"));
     }
     let limit = super::yaml::MAX_FILE_BYTES as u64 + 1;
+    let file = std::fs::File::open(path).map_err(|error| broken(&error))?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(limit)).unwrap_or(0));
     file.take(limit).read_to_end(&mut bytes).map_err(|error| broken(&error))?;
     Ok(bytes)

@@ -22,7 +22,7 @@ use super::typed::{
     ToolDocument, ToolSource,
 };
 use super::yaml::{Node, decode_text};
-use crate::diagnostic::{Diagnostic, Location, Report, Severity, fold, nearest, one_of};
+use crate::diagnostic::{Diagnostic, Location, Report, Severity, fold, nearest, one_of, shown_name};
 
 /// An agent or a team, with everything its documents refer to.
 #[derive(Clone, Debug)]
@@ -62,12 +62,22 @@ pub fn load(path: &Path, options: &Options, environment: &Environment) -> Result
         }
         None => {}
     }
-    let report = loader.report.sorted();
+    let mut report = loader.report.sorted();
     if report.has_errors() {
+        if let Some(inside) = manifest_in(path) {
+            let name = shown_name(&inside, options.base.as_deref());
+            report = report.iter().map(|d| d.clone().help(format!("did you mean `{name}`?"))).collect();
+        }
         return Err(report);
     }
     loaded.warnings = report;
     Ok(loaded)
+}
+
+/// The manifest that a folder holds under its usual name.
+fn manifest_in(folder: &Path) -> Option<PathBuf> {
+    let files = ["mas.yaml", "agent.yaml"].map(|name| folder.join(name));
+    folder.is_dir().then(|| files.into_iter().find(|file| file.is_file()))?
 }
 
 /// Reads infra documents by reference; relative ones start from `dir`.
