@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     fmt,
+    io::Write,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -54,7 +55,7 @@ inventory::submit! {
 pub struct EventLog {
     queue: Arc<Queue>,
     clock: Arc<dyn Clock>,
-    path: PathBuf,
+    path: Option<PathBuf>,
     run: Arc<str>,
 }
 
@@ -73,11 +74,28 @@ impl EventLog {
     pub fn open(cx: &BuildContext, path: Option<&str>) -> Result<Self> {
         let run = cx.ids.next_id();
         let (file, path) = place::open(cx, path, &run)?;
+        Self::begin(cx, run, Box::new(file), Some(path))
+    }
+
+    /// Starts the writer of a new run, which writes to `out`: whole batches of lines, each batch flushed.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unavailable`] when the writer cannot be started.
+    pub fn to(cx: &BuildContext, out: Box<dyn Write + Send>) -> Result<Self> {
+        Self::begin(cx, cx.ids.next_id(), out, None)
+    }
+
+    fn begin(
+        cx: &BuildContext,
+        run: Arc<str>,
+        out: Box<dyn Write + Send>,
+        path: Option<PathBuf>,
+    ) -> Result<Self> {
         let queue = Arc::new(Queue::default());
         let (theirs, id) = (queue.clone(), run.clone());
         thread::Builder::new()
             .name("mas-event-log".to_owned())
-            .spawn(move || writer::run(&theirs, file, id))
+            .spawn(move || writer::run(&theirs, out, id))
             .map_err(|error| {
                 Error::new(ErrorKind::Unavailable, "the writer of the event log cannot be started")
                     .caused_by(error)
@@ -85,10 +103,10 @@ impl EventLog {
         Ok(Self { queue, clock: cx.clock.clone(), path, run })
     }
 
-    /// The file.
+    /// The file, if it is one that this log opened.
     #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// The id of the run.
@@ -98,12 +116,10 @@ impl EventLog {
     }
 
     fn failed(&self, cause: &str) -> Error {
-        Error::new(
-            ErrorKind::Unavailable,
-            format!("the event log `{}` cannot be written", self.path.display()),
-        )
-        .with_code("mas::event_log::write")
-        .caused_by(cause)
+        let name = self.path.as_ref().map(|path| format!(" `{}`", path.display())).unwrap_or_default();
+        Error::new(ErrorKind::Unavailable, format!("the event log{name} cannot be written"))
+            .with_code("mas::event_log::write")
+            .caused_by(cause)
     }
 }
 

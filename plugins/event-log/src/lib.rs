@@ -1,8 +1,8 @@
 //! Event log: observability `native`, one chronological JSON Lines file per run.
 //!
 //! The file is `path` (or `events_file`), to which a run appends; else a new `<run id>.jsonl` below
-//! `$XDG_STATE_HOME/mas/runs` or `$HOME/.local/state/mas/runs`, so that runs side by side never meet. Folders
-//! are made with mode 0700, files with 0600.
+//! `$XDG_STATE_HOME/mas/runs` or `$HOME/.local/state/mas/runs`, so that runs side by side never meet; there the
+//! 1000 newest files are kept. Folders are made with mode 0700, files with 0600.
 //!
 //! Every line has `ts` (Unix seconds), `run_id`, `kind`, `agent_id`, `session_id`, `turn_id`, `call_id`, `depth`;
 //! a delegated turn also has `parent_call_id` (the operation that it is) and `root_turn_id` (call ids are unique

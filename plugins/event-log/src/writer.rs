@@ -2,7 +2,6 @@
 
 use std::{
     collections::VecDeque,
-    fs::File,
     io::{BufWriter, Write},
     sync::Arc,
 };
@@ -15,8 +14,8 @@ use crate::{
 };
 
 /// Writes until the queue is closed and empty.
-pub(crate) fn run(queue: &Queue, file: File, run: Arc<str>) {
-    let mut writer = Writer { out: BufWriter::new(file), lines: Lines::new(run), failure: None };
+pub(crate) fn run(queue: &Queue, out: Box<dyn Write + Send>, run: Arc<str>) {
+    let mut writer = Writer { out: BufWriter::new(out), lines: Lines::new(run), failure: None };
     while let Some(items) = queue.take() {
         writer.write(items);
     }
@@ -24,7 +23,7 @@ pub(crate) fn run(queue: &Queue, file: File, run: Arc<str>) {
 }
 
 struct Writer {
-    out: BufWriter<File>,
+    out: BufWriter<Box<dyn Write + Send>>,
     lines: Lines,
     failure: Option<String>,
 }

@@ -92,7 +92,7 @@ async fn a_plain_turn_is_five_small_lines() {
     turn.model(Message::assistant("Paris."));
     turn.end("Paris.");
     log.flush().await.unwrap();
-    let lines = lines(log.path());
+    let lines = lines(log.path().unwrap());
     let expected = ["execution_start", "llm_call_start", "llm_call_end", "user_response", "execution_end"];
     assert_eq!(kinds(&lines), expected);
     for line in &lines {
@@ -108,7 +108,7 @@ async fn a_plain_turn_is_five_small_lines() {
     assert_eq!(lines[2]["message"]["parts"][0]["text"], "Paris.");
     assert_eq!(lines[3].get("message"), None, "written once");
     assert_eq!(lines[3]["message_id"], lines[2]["message_id"]);
-    let size = fs::metadata(log.path()).unwrap().len();
+    let size = fs::metadata(log.path().unwrap()).unwrap().len();
     assert!(size < 1500, "{size} bytes");
 }
 
@@ -148,7 +148,7 @@ async fn a_delegation_stands_between_its_start_and_its_end() {
     let output = Arc::new(ToolOutput::error("no fare"));
     let latency = Duration::from_millis(4);
     above.see(EventKind::ToolEnded { id: "k1".into(), name: "delegate_to_fares".into(), output, latency });
-    let (path, run) = (log.path().to_owned(), log.run().clone());
+    let (path, run) = (log.path().unwrap().to_owned(), log.run().clone());
     drop(log);
     let lines = lines(&path);
     assert_eq!(path.file_stem().unwrap().to_str(), Some(&*run));
@@ -189,7 +189,7 @@ async fn a_full_queue_drops_chatter_first_and_says_how_much() {
     }
     turn.end("done");
     log.flush().await.unwrap();
-    let lines = lines(log.path());
+    let lines = lines(log.path().unwrap());
     let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count() as u64;
     let dropped: u64 = lines
         .iter()
@@ -205,8 +205,8 @@ async fn runs_side_by_side_never_meet() {
     let folder = tempfile::tempdir().unwrap();
     let cx = build_context(folder.path(), &[("HOME", folder.path().to_str().unwrap())]);
     let (one, two) = (EventLog::open(&cx, None).unwrap(), EventLog::open(&cx, None).unwrap());
-    assert_ne!(one.path(), two.path());
-    assert!(one.path().starts_with(folder.path().join(".local/state/mas/runs")));
+    assert_ne!(one.path().unwrap(), two.path().unwrap());
+    assert!(one.path().unwrap().starts_with(folder.path().join(".local/state/mas/runs")));
     let (one, two) =
         (EventLog::open(&cx, Some("e.jsonl")).unwrap(), EventLog::open(&cx, Some("e.jsonl")).unwrap());
     for log in [&one, &two] {
@@ -219,9 +219,38 @@ async fn runs_side_by_side_never_meet() {
     {
         use std::os::unix::fs::PermissionsExt;
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode(one.path()), 0o600);
+        assert_eq!(mode(one.path().unwrap()), 0o600);
         assert_eq!(mode(&folder.path().join(".local/state/mas/runs")), 0o700);
     }
+}
+
+#[test]
+fn of_the_files_in_the_state_folder_the_newest_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("mas/runs");
+    fs::create_dir_all(&runs).unwrap();
+    let name = |at: usize| format!("0199{at:04}-0000-7000-8000-000000000000.jsonl");
+    for at in 0..1005 {
+        fs::write(runs.join(name(at)), "").unwrap();
+    }
+    let others = ["mine.jsonl", "01990000-0000-7000-8000-000000000000.txt", "0199-0-0-0-0.jsonl"];
+    for other in others {
+        fs::write(runs.join(other), "").unwrap();
+    }
+    fs::create_dir(runs.join("00000000-0000-7000-8000-000000000000.jsonl")).unwrap();
+    let log = open(folder.path());
+    assert!(log.path().unwrap().exists());
+    // The folder and the new file, whose id is none of a real run, count as others here.
+    assert_eq!(fs::read_dir(&runs).unwrap().count(), 1000 + others.len() + 2);
+    assert!(!runs.join(name(4)).exists() && runs.join(name(5)).exists());
+    assert!(others.iter().all(|other| runs.join(other).exists()));
+    // A file that was given is not of that folder's runs, wherever it is.
+    let given = build_context(&runs, &[("XDG_STATE_HOME", folder.path().to_str().unwrap())]);
+    for at in 0..5 {
+        fs::write(runs.join(name(at)), "").unwrap();
+    }
+    drop(EventLog::open(&given, Some("given.jsonl")).unwrap());
+    assert!(runs.join(name(0)).exists());
 }
 
 #[test]
