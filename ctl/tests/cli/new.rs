@@ -81,8 +81,12 @@ fn what_is_made_is_valid_and_so_is_each_model_in_its_comments() {
         let text = fs::read_to_string(&path).expect("it is read");
         let inside = |line: &str| line.strip_prefix("#   ").map(|line| format!("{line}\n"));
         let models: String = text.lines().filter_map(inside).collect();
-        let models: Vec<&str> = models.split_inclusive("provider: openai}\n").collect();
-        assert_eq!(models.len(), 3);
+        let models: Vec<String> =
+            models.split("apiVersion: ").skip(1).map(|model| format!("apiVersion: {model}")).collect();
+        let provider = |model: &String| model.rsplit_once("provider: ").map(|(_, name)| name.to_owned());
+        let providers: Vec<Option<String>> = models.iter().map(provider).collect();
+        let own = |name: &str| Some(format!("{name}}}\n"));
+        assert_eq!(providers, [own("openai"), own("ollama"), own("openai")]);
         for model in models {
             fs::write(&path, model).expect("it is written");
             let valid = bench.run(&["validate", "made"]);
