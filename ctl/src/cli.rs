@@ -78,6 +78,26 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// The name of a command that reads neither manifests nor configuration, and so no variables.
+    pub(crate) fn without_variables(&self) -> Option<&'static str> {
+        match self {
+            Self::New { .. } => Some("new"),
+            Self::Registry { .. } => Some("registry"),
+            Self::Schemas(_) => Some("schemas"),
+            Self::Completions { .. } => Some("completions"),
+            Self::RunMas(_)
+            | Self::Chat(_)
+            | Self::Validate(_)
+            | Self::Plan(_)
+            | Self::Models { .. }
+            | Self::Config { .. }
+            | Self::Infra { .. }
+            | Self::Flavour { .. } => None,
+        }
+    }
+}
+
 /// What every command that reads manifests takes.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct SetupArgs {
@@ -99,6 +119,11 @@ pub(crate) struct TeamArgs {
     pub(crate) setup: SetupArgs,
 }
 
+/// A text that says something: what is empty is a variable of a script that is not set.
+fn filled(text: &str) -> Result<String, &'static str> {
+    if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
+}
+
 /// Arguments of `run-mas` and `chat`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -106,16 +131,16 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: PathBuf,
     /// The first prompt.
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", value_parser = filled)]
     pub(crate) prompt: Option<String>,
     /// A prompt; repeat it for one turn each, in the same session.
-    #[arg(short, long = "query", value_name = "TEXT")]
+    #[arg(short, long = "query", value_name = "TEXT", value_parser = filled)]
     pub(crate) queries: Vec<String>,
     /// End after the first turn.
     #[arg(long)]
     pub(crate) single_turn: bool,
     /// Keep the conversation under this id, and continue it if it is there.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = filled)]
     pub(crate) session: Option<String>,
     /// Print one JSON document instead of the conversation.
     #[arg(long)]

@@ -114,6 +114,26 @@ pub(crate) fn err(text: &str) {
     cursor.noted(text);
 }
 
+/// A writer to stderr that hands over whole lines, so that none is broken by what else is written there.
+#[derive(Debug, Default)]
+pub(crate) struct WholeLines(Vec<u8>);
+
+impl Write for WholeLines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        if let Some(end) = self.0.iter().rposition(|byte| *byte == b'\n') {
+            let rest = self.0.split_off(end.saturating_add(1));
+            err(&String::from_utf8_lossy(&self.0));
+            self.0 = rest;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Whether stderr shows colours: a terminal, and nobody said `NO_COLOR`.
 fn in_color() -> bool {
     let choice = anstream::AutoStream::choice(&io::stderr());

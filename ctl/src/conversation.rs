@@ -14,9 +14,11 @@ use mas_core::{
 use serde_json::{Map, Value};
 
 use crate::{
+    built_ins,
     cli::{EventArgs, EventsFormat, RunArgs},
     console,
     exit::Exit,
+    report::RunReport,
     setup,
     surroundings::Surroundings,
     turns::Turns,
@@ -49,8 +51,13 @@ pub(crate) async fn converse(
     choose_events(&mut blueprint, &args.events, registry);
     let (observers, store) = match extras(args, registry, around) {
         Ok(extras) => extras,
-        Err(message) => {
-            console::err(&format!("error: {message}\n"));
+        Err(error) => {
+            if args.json {
+                let session = args.session.as_deref().unwrap_or_default();
+                console::out_json(&RunReport::unbegun(session, &error));
+            } else {
+                console::err(&format!("error[{}]: {error:#}\n", error.code()));
+            }
             return Exit::Failed;
         }
     };
@@ -110,17 +117,14 @@ fn extras(
     around: &Surroundings,
 ) -> Result<Extras, mas_contracts::Error> {
     let build = build_context(around, &around.cwd);
-    let path = match (&args.events.events_file, args.events.events_stderr) {
-        (Some(file), _) => Some(file.to_string_lossy().into_owned()),
-        (None, true) => Some("/dev/stderr".to_owned()),
-        (None, false) => None,
-    };
-    let observers = match path {
-        Some(path) => {
-            let params = Map::from_iter([("path".to_owned(), Value::from(path))]);
+    let observers = match (&args.events.events_file, args.events.events_stderr) {
+        (Some(file), _) => {
+            let path = Value::from(file.to_string_lossy());
+            let params = Map::from_iter([("path".to_owned(), path)]);
             vec![registry.build_observability("native", &build, &Value::Object(params))?]
         }
-        None => Vec::new(),
+        (None, true) => vec![built_ins::event_log_to(&build, Box::new(console::WholeLines::default()))?],
+        (None, false) => Vec::new(),
     };
     let store = match &args.session {
         Some(_) => Some(registry.build_store("file", &build, &Value::Null)?),

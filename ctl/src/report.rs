@@ -13,6 +13,9 @@ use serde::Serialize;
 pub(crate) struct RunReport {
     pub(crate) session: String,
     pub(crate) status: &'static str,
+    /// Why no turn could begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<ErrorReport>,
     pub(crate) turns: Vec<TurnReport>,
 }
 
@@ -61,7 +64,12 @@ impl RunReport {
         } else {
             turns.last().map_or("completed", |turn| turn.status)
         };
-        Self { session: session.to_owned(), status: status.unwrap_or(of_turns), turns }
+        Self { session: session.to_owned(), status: status.unwrap_or(of_turns), error: None, turns }
+    }
+
+    /// The report of a run in which no turn could begin.
+    pub(crate) fn unbegun(session: &str, error: &Error) -> Self {
+        Self { session: session.to_owned(), status: "failed", error: Some(error.into()), turns: Vec::new() }
     }
 }
 

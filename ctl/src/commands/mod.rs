@@ -35,6 +35,10 @@ pub(crate) fn run(cli: Cli) -> Exit {
 
 fn dispatch(cli: Cli) -> Exit {
     let env = cli.env;
+    if let Some(command) = cli.command.without_variables().filter(|_| env.is_some()) {
+        console::err(&format!("error: `{command}` reads no variables, so `--env` does not go with it\n"));
+        return Exit::Usage;
+    }
     let around = || Surroundings::take(env.as_deref());
     match cli.command {
         Command::Validate(args) => validate::run(&args, &around()),

@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use mas_core::registry::{Registry, Row};
+use mas_core::{
+    diagnostic::nearest,
+    registry::{Registry, Row},
+};
 
 use super::plan::table;
 use crate::{cli::RegistryCommand, console, exit::Exit};
@@ -32,13 +35,24 @@ pub(crate) fn run(command: &RegistryCommand, registry: &Registry) -> Exit {
             if *json {
                 console::out_json(&rows);
             } else if rows.is_empty() {
-                console::err(&format!("nothing begins with `{prefix}`\n"));
+                console::err(&unknown(prefix, registry));
             } else {
                 console::out(&rows.iter().map(details).collect::<Vec<_>>().join("\n"));
             }
             if rows.is_empty() { Exit::Failed } else { Exit::Done }
         }
     }
+}
+
+/// What a person is told whose query finds nothing.
+fn unknown(prefix: &str, registry: &Registry) -> String {
+    let rows = registry.list(None);
+    let names = rows.iter().flat_map(|row| row.aliases.iter().map(|alias| &**alias).chain([&*row.name]));
+    let help = nearest(prefix, names).map_or_else(
+        || "`mas-ctl registry list` shows every name".to_owned(),
+        |meant| format!("did you mean `{meant}`?"),
+    );
+    format!("error: nothing begins with `{prefix}`\nhelp: {help}\n")
 }
 
 fn list(rows: &[Row]) -> String {

@@ -106,3 +106,14 @@ fn what_is_wrong_with_the_file_is_told_by_line_and_never_by_value() {
         assert_eq!(json["findings"][0]["line"].as_u64(), line, "{file}: {json}");
     }
 }
+
+#[test]
+fn a_command_that_reads_no_variables_refuses_the_flag() {
+    let bench = Bench::new(&[(".env", "A=1\n")]);
+    for args in [&["new", "agent", "a"][..], &["registry", "list"], &["schemas"], &["completions", "bash"]] {
+        let run = bench.run(&[args, &["--env", ".env"]].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{args:?}");
+        let told = format!("error: `{}` reads no variables, so `--env` does not go with it\n", args[0]);
+        assert_eq!(run.err, told);
+    }
+}

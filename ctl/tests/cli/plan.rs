@@ -87,3 +87,15 @@ fn a_model_of_the_command_line_is_mapped_and_checked_as_any_other() {
     let mapped = bench.run(&["plan", "mas.yaml", "--model", "short", "--json"]);
     assert!(!mapped.out.contains("model_not_allowed"), "{}", mapped.out);
 }
+
+#[test]
+fn a_query_that_finds_nothing_says_what_may_be_meant() {
+    let bench = Bench::new(&[]);
+    for (name, help) in
+        [("opnai", "did you mean `openai`?"), ("zzz", "`mas-ctl registry list` shows every name")]
+    {
+        let run = bench.run(&["registry", "query", name]);
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+        assert_eq!(run.err, format!("error: nothing begins with `{name}`\nhelp: {help}\n"));
+    }
+}

@@ -336,3 +336,79 @@ fn with_json_what_is_invalid_is_one_document_too() {
         assert_eq!(unwired.json()["findings"][0]["file"], "unwired.yaml", "{command}");
     }
 }
+
+#[test]
+fn a_run_that_cannot_begin_says_why_and_is_one_document() {
+    let bench = team(WORKS);
+    std::fs::create_dir_all(bench.dir.path().join("folder")).expect("it is made");
+    let args = ["run-mas", "mas.yaml", "-q", "it", "--events-file", "folder", "--session", "s"];
+    let told = bench.run(&args);
+    assert_eq!((told.code, told.out.as_str()), (Some(1), ""));
+    assert!(
+        told.err.starts_with("error[mas::event_log::open]: the event log `")
+            && told.err.contains("/folder` cannot be opened: "),
+        "{}",
+        told.err
+    );
+    let run = bench.run(&[&args[..], &["--json"]].concat());
+    assert_eq!((run.code, run.err.as_str()), (Some(1), ""));
+    let document = run.json();
+    assert_eq!((&document["session"], &document["status"]), (&"s".into(), &"failed".into()));
+    assert_eq!(document["error"]["code"], "mas::event_log::open");
+    assert_eq!(document["turns"], serde_json::json!([]));
+    let homeless = bench
+        .command(&["run-mas", "mas.yaml", "-q", "it", "--session", "s", "--json", "--no-events"])
+        .env_remove("XDG_STATE_HOME")
+        .env_remove("HOME")
+        .output()
+        .expect("it runs");
+    let homeless: crate::bench::Printed = homeless.into();
+    assert_eq!((homeless.code, &homeless.json()["status"]), (Some(1), &"failed".into()));
+    assert_eq!(homeless.json()["error"]["code"], "mas::store::no_folder");
+}
+
+#[test]
+fn what_is_empty_is_a_usage_mistake() {
+    let bench = team(WORKS);
+    for (flag, text) in [("-p", ""), ("-q", " "), ("--session", "")] {
+        let run = bench.run(&["run-mas", "mas.yaml", flag, text]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{flag}");
+        assert!(run.err.contains("it is empty"), "{}", run.err);
+    }
+}
+
+#[test]
+fn a_folder_in_place_of_a_manifest_is_told_with_the_manifest_in_it() {
+    let bench = team(WORKS);
+    let told = |args: &[&str]| {
+        let run = bench.run(args);
+        assert_eq!(run.code, Some(3));
+        run.err
+    };
+    insta::assert_snapshot!(told(&["run-mas", "."]), @r"
+    mas::file::directory
+
+      × .: a directory stands where a file is needed
+      help: did you mean `mas.yaml`?
+    ");
+    std::fs::create_dir(bench.dir.path().join("empty")).expect("it is made");
+    assert!(!told(&["chat", "empty"]).contains("help"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_file_is_refused_and_not_waited_for() {
+    let bench = Bench::new(&[("agent.yaml", "kind: Agent\n")]);
+    let made = std::process::Command::new("mkfifo").arg(bench.dir.path().join("pipe.yaml")).status();
+    assert!(made.expect("mkfifo runs").success());
+    for args in [
+        &["chat", "pipe.yaml", "-q", "hi"][..],
+        &["validate", "pipe.yaml"],
+        &["infra", "show", "pipe.yaml"],
+        &["config", "show", "--env", "pipe.yaml"],
+    ] {
+        let run = bench.run(args);
+        assert_eq!(run.code, Some(3), "{args:?}");
+        assert!((run.out + &run.err).contains("it is not a regular file"), "{args:?}");
+    }
+}

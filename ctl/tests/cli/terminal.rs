@@ -172,6 +172,21 @@ fn what_happens_stands_on_lines_of_its_own() {
 }
 
 #[test]
+fn events_on_stderr_break_no_line_of_the_conversation() {
+    let bench = team("rules:\n  - {agent: a, contains: ask, chunks: ['one ', two], chunk_delay_ms: 300}\n");
+    let steps = [("see", "You: "), ("type", "ask\r"), ("see", "two"), ("see", "You: "), ("type", CTRL_D)];
+    let session = at_terminal(&bench, &["run-mas", "mas.yaml", "--events-stderr"], &steps);
+    let events: Vec<&str> = session.screen.lines().filter(|line| line.contains("\"ts\":")).collect();
+    assert!(events.len() >= 5, "{}", session.screen);
+    for line in events {
+        let (before, event) = line.split_at(line.find('{').expect("an object"));
+        assert!(!before.contains("one") && !before.contains("two"), "{line}");
+        let event: Value = serde_json::from_str(event).unwrap_or_else(|e| panic!("{e}: {line}"));
+        assert!(event["kind"].is_string());
+    }
+}
+
+#[test]
 fn what_is_typed_ahead_is_not_lost() {
     let steps = [
         ("see", "You: "),
