@@ -1,0 +1,5 @@
+//! JSON as the protocol has it (ProtoJSON): read leniently, with every wrong field named.
+
+mod read;
+
+pub(crate) use read::{Object, Path, Problems, decode_base64};

@@ -1,0 +1,17 @@
+//! Agents served over A2A: v1.0 and v0.3, over JSON-RPC, HTTP+JSON and gRPC.
+//!
+//! ```text
+//!   JSON-RPC ─┐   decode    ┌───────────┐            ┌────────── turns of the host
+//!   HTTP+JSON ┼───────────▶ │ Operations │ ◀────────▶ │ tasks ├─ events of each task ─▶ streams, webhooks
+//!   gRPC ─────┘ ◀─────────  └───────────┘            └────────── store
+//!                encode
+//! ```
+//!
+//! Bindings know versions, paths and media types; the operations know tasks. Neither knows the other's business.
+
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod json;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod model;
+#[allow(dead_code, reason = "the bindings follow")]
+mod moment;
