@@ -255,6 +255,26 @@ async fn secrets_are_starred_out() {
     assert!(failure.ends_with("stderr:\n*** *** *** fast me-myself"), "{failure}");
 }
 
+#[tokio::test]
+async fn a_secret_that_is_cut_in_two_is_starred_out_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let env = [("FARES", "s3cret-fares")];
+    for (script, output) in [
+        ("printf %s%s \"$T\" \"$PAD\" >&2; exit 1", "auto"),
+        ("printf %s%s \"$T\" \"$PAD\"; exit 1", "auto"),
+        ("printf %s%s \"$T\" \"$PAD\"", "json"),
+    ] {
+        for pad in [2048 - 10, 2048 - 6, 2048 - 2] {
+            let params = json!({"params": {"command": ["sh", "-c", script], "output": output,
+                "set": {"T": {"env": "FARES"}, "PAD": "-".repeat(pad)}}});
+            let failure =
+                run(&*build_with(folder.path(), &params, &env).unwrap(), json!({})).await.unwrap_err();
+            let told = failure.rsplit([' ', '\n']).next().unwrap();
+            assert!(told.chars().all(|c| "…*-".contains(c)), "{script}: {}", &failure[..200]);
+        }
+    }
+}
+
 #[test]
 fn what_is_missing_is_told_when_the_team_connects() {
     let folder = tempfile::tempdir().unwrap();

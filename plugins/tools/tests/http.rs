@@ -218,6 +218,19 @@ async fn redirects_are_followed_only_where_that_is_said_and_within_the_origin() 
 }
 
 #[tokio::test]
+async fn a_secret_that_is_cut_in_two_is_starred_out_too() {
+    for pad in [2048 - 10, 2048 - 6, 2048 - 2] {
+        for (status, output) in [("200 OK", "json"), ("500 X", "auto")] {
+            let body = "-".repeat(pad) + "s3cret/token+" + &"-".repeat(20_000);
+            let server = RawServer::start(move |_, _| raw(status, body.as_bytes())).await.unwrap();
+            let params = json!({"url": server.url(), "headers": {"X-Key": "{env:TOKEN}"}, "output": output});
+            let failure = call(&*build(&params), json!({})).await.unwrap_err();
+            assert!(!failure.contains("-s") && failure.len() < 2300, "{}", failure.len());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_failed_connection_shows_no_secret() {
     let closing = RawServer::start(|_, _| Vec::new()).await.unwrap();
     let dead = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap();

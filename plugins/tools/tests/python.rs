@@ -279,6 +279,11 @@ async fn failures_are_told_to_the_model() {
     let fails = failure("fails", json!({})).await;
     assert!(fails.starts_with("`fails` failed: KeyError: 'no such island: ***' (hard.py:"), "{fails}");
     assert!(fails.ends_with(" in fails)"), "{fails}");
+    for pad in [2048 - 20, 2048 - 24, 2048 - 28, 64_000 - 10] {
+        let long = failure("fails_long", json!({"file": pad.to_string()})).await;
+        assert!(long.len() < 2700 && !long.contains("very"), "{pad}: {long}");
+        assert!(long.ends_with(" in fails_long)"), "{long}");
+    }
     let exits = failure("exits", json!({})).await;
     assert!(exits.starts_with("`exits` failed: the tool called sys.exit(4) (hard.py:"), "{exits}");
     let big = failure("big", json!({})).await;
@@ -290,6 +295,10 @@ async fn failures_are_told_to_the_model() {
         "{missing}"
     );
     assert_eq!(result(&*source, "prints", json!({})).await.unwrap(), "quiet");
+    let unmade =
+        bench.try_tool(&json!({"module_path": "broken/made.py", "class_name": "Unmade"}), &env).unwrap();
+    let error = unmade.list().await.unwrap_err();
+    assert!(error.message().contains("ValueError: not with ***"), "{error}");
 }
 
 #[tokio::test]

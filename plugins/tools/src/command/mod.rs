@@ -15,7 +15,7 @@
 //! The program is found when the team connects. It runs in a process group of its own, which ends with the call:
 //! on a cancel and at the time limit by SIGTERM and, 60 ms later, by SIGKILL; after the result, and when the call is
 //! dropped, by SIGKILL at once. Only what moved itself to another group outlives it. Bounds: 4 MiB of stdout, the
-//! last 2 KiB of stderr, a quarter of a second for output that a child of the program keeps open.
+//! last 2 KiB of stderr (of a success they go to the log, at the level `debug`), a quarter of a second for output that a child of the program keeps open.
 //!
 //! Values of variables appear in no message; in what the program writes, those of variables that sound like
 //! secrets, and those taken from another variable, are starred out.
@@ -102,10 +102,17 @@ impl Command {
         let bounds = Bounds { cx, deadline, closed: &self.closed };
         let input = (self.stdin == Stdin::Json).then(|| input.into_bytes());
         let ended = process::run(&self.program, input, &bounds).await?;
+        let secrets = &self.program.secrets;
         match ended.end {
-            End::Exited(status) => Ok(output::result(self.output, status, ended.pipes)),
+            End::Exited(status) => {
+                let words = output::words(&ended.pipes, secrets);
+                if status.success() && !words.is_empty() {
+                    tracing::debug!(target: "mas::command", "`{}` says on stderr: {words}", self.spec.name);
+                }
+                Ok(output::result(self.output, status, ended.pipes, secrets))
+            }
             End::Flooded => Ok(Err(output::flooded())),
-            End::Late => Ok(Err(output::late(self.limit, &ended.pipes))),
+            End::Late => Ok(Err(output::late(self.limit, &ended.pipes, secrets))),
             End::Stopped(reason) => Err(CallContext::stopped(reason)),
             End::Closed => Err(closed(CLOSED)),
         }

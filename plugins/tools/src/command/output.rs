@@ -3,18 +3,20 @@
 use std::{process::ExitStatus, time::Duration};
 
 use super::pipes::{MOST_OUT, Pipes, TAIL};
-use crate::{
-    child::ending,
-    text::{Output, tail},
-};
+use crate::{child::ending, secrets::Secrets, text::Output};
 
 /// What stands for the output of a program that writes none; a model may not be sent an empty result.
 const NOTHING: &str = "(no output)";
 
 /// The result of a program that ended by itself, or why it is a failure.
-pub(super) fn result(output: Output, status: ExitStatus, pipes: Pipes) -> Result<String, String> {
+pub(super) fn result(
+    output: Output,
+    status: ExitStatus,
+    pipes: Pipes,
+    secrets: &Secrets,
+) -> Result<String, String> {
     if !status.success() {
-        return Err(format!("the program {}{}", ending(status), said(&pipes)));
+        return Err(format!("the program {}{}", ending(status), said(&pipes, secrets)));
     }
     let size = pipes.out.kept.len();
     let text = String::from_utf8(pipes.out.kept).map_err(|error| {
@@ -26,7 +28,8 @@ pub(super) fn result(output: Output, status: ExitStatus, pipes: Pipes) -> Result
         return Ok(NOTHING.to_owned());
     }
     output.read(text, text.trim_start().starts_with(['{', '['])).map_err(|error| {
-        format!("the program did not write one JSON value ({error}), but: {}", tail(text.as_bytes(), TAIL))
+        let said = secrets.tail(text.as_bytes(), true, TAIL);
+        format!("the program did not write one JSON value ({error}), but: {said}")
     })
 }
 
@@ -36,15 +39,23 @@ pub(super) fn flooded() -> String {
 }
 
 /// Of a program that was stopped because it took too long.
-pub(super) fn late(limit: Duration, pipes: &Pipes) -> String {
-    format!("the program was stopped: no result within {} s{}", limit.as_secs_f64(), said(pipes))
+pub(super) fn late(limit: Duration, pipes: &Pipes, secrets: &Secrets) -> String {
+    format!("the program was stopped: no result within {} s{}", limit.as_secs_f64(), said(pipes, secrets))
+}
+
+/// The end of its stderr.
+pub(super) fn words(pipes: &Pipes, secrets: &Secrets) -> String {
+    secrets.tail(&pipes.err.kept, pipes.err.whole, TAIL)
 }
 
 /// The end of what it said, on stderr if there is anything.
-fn said(pipes: &Pipes) -> String {
-    let errors = tail(&pipes.err.kept, TAIL);
-    let (place, text) =
-        if errors.is_empty() { ("stdout", tail(&pipes.out.kept, TAIL)) } else { ("stderr", errors) };
+fn said(pipes: &Pipes, secrets: &Secrets) -> String {
+    let errors = words(pipes, secrets);
+    let (place, text) = if errors.is_empty() {
+        ("stdout", secrets.tail(&pipes.out.kept, pipes.out.whole, TAIL))
+    } else {
+        ("stderr", errors)
+    };
     if text.is_empty() {
         return "; it wrote nothing".to_owned();
     }

@@ -8,8 +8,11 @@ use tokio::{
 /// A program that writes more is stopped.
 pub(super) const MOST_OUT: usize = 4 * 1024 * 1024;
 
-/// How much of the end of stderr is kept.
+/// How much of the end of stderr is told.
 pub(super) const TAIL: usize = 2 * 1024;
+
+/// How much of it is kept, so that a secret in what is told is whole.
+const KEPT: usize = 8 * TAIL;
 
 const CHUNK: usize = 16 * 1024;
 
@@ -38,7 +41,7 @@ impl Pipes {
         tokio::select! {
             () = self.feed.step(), if self.feed.pipe.is_some() => {}
             () = self.out.step(), if self.out.pipe.is_some() => {}
-            () = self.err.step(), if self.err.pipe.is_some() => self.err.keep_last(TAIL + 1), // the one more tells of a cut
+            () = self.err.step(), if self.err.pipe.is_some() => self.err.keep_last(KEPT),
             else => std::future::pending().await,
         }
     }
@@ -79,13 +82,15 @@ impl Feed {
 pub(super) struct Reader<P> {
     pipe: Option<P>,
     chunk: Vec<u8>,
-    /// What was read.
+    /// What was read, or the end of it.
     pub(super) kept: Vec<u8>,
+    /// Whether that is all.
+    pub(super) whole: bool,
 }
 
 impl<P: AsyncRead + Unpin> Reader<P> {
     fn new(pipe: Option<P>) -> Self {
-        Self { pipe, chunk: vec![0; CHUNK], kept: Vec::new() }
+        Self { pipe, chunk: vec![0; CHUNK], kept: Vec::new(), whole: true }
     }
 
     async fn step(&mut self) {
@@ -100,6 +105,7 @@ impl<P: AsyncRead + Unpin> Reader<P> {
 
     fn keep_last(&mut self, most: usize) {
         let surplus = self.kept.len().saturating_sub(most);
+        self.whole &= surplus == 0;
         self.kept.drain(..surplus);
     }
 }

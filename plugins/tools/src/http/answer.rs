@@ -1,16 +1,10 @@
 //! What a model is told of an answer.
 
-use crate::{
-    secrets::Secrets,
-    text::{Output, head},
-};
-use mas_comm_kit::http::{BODY_TOO_LARGE, Request, Response, Transport, shown};
+use crate::{secrets::Secrets, text::Output};
+use mas_comm_kit::http::{BODY_TOO_LARGE, EXCERPT, Request, Response, Transport, shown};
 
 /// A larger answer is a failure.
 const MOST: usize = 4 * 1024 * 1024;
-
-/// How much of an answer a failure shows.
-const EXCERPT: usize = 2 * 1024;
 
 /// How answers are read.
 pub(super) struct Reading {
@@ -38,7 +32,7 @@ impl Reading {
             let mut response = client.send(&request).await.map_err(|error| error.message().to_owned())?;
             let status = response.status();
             if self.is_ok(status) {
-                return self.read(&mut response).await;
+                return self.read(&mut response, secrets).await;
             }
             let location =
                 response.header("location").filter(|_| matches!(status, 301 | 302 | 303 | 307 | 308));
@@ -74,7 +68,7 @@ impl Reading {
         if self.ok.is_empty() { (200..300).contains(&status) } else { self.ok.contains(&status) }
     }
 
-    async fn read(&self, response: &mut Response) -> Result<String, String> {
+    async fn read(&self, response: &mut Response, secrets: &Secrets) -> Result<String, String> {
         let body = response.read(MOST).await.map_err(|error| {
             if error.code() == BODY_TOO_LARGE {
                 return format!("the answer is larger than {} MiB", MOST / 1024 / 1024);
@@ -91,7 +85,8 @@ impl Reading {
             return Ok(format!("(no content, status {})", response.status()));
         }
         self.output.read(text, response.is_type("application/json")).map_err(|error| {
-            format!("the answer is not one JSON value ({error}), but: {}", head(text, EXCERPT))
+            let said = secrets.inner().excerpt(text, EXCERPT, true);
+            format!("the answer is not one JSON value ({error}), but: {said}")
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The conversation with one Python process. The messages are those of `host/host.py`.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -18,15 +18,20 @@ use tokio::{
     sync::{OwnedSemaphorePermit, mpsc, oneshot},
 };
 
-use super::process::{Pipes, Process};
-use crate::{child::within, secrets::Secrets, text::tail};
+use super::{
+    prints,
+    process::{Pipes, Process},
+};
+use crate::{child::within, secrets::Secrets};
 
 /// The longest line of the protocol, a result included.
 pub(super) const LONGEST_LINE: usize = 16 * 1024 * 1024;
-/// The longest piece of what tools print that is logged in one go.
-const LONGEST_PRINT: u64 = 4096;
-/// How much of what they printed last is told when the process ends.
-const TAIL: usize = 2048;
+/// How much of a failure is told, beside where it was.
+const LONGEST_MESSAGE: usize = 2048;
+/// How much of a traceback is logged.
+const LONGEST_TRACE: usize = 16_000;
+/// Where the host cuts both.
+const CUT: usize = 64_000;
 /// How long a call has to end by itself after it was asked to; with the next it fits into `CANCEL_GRACE`.
 const COOPERATIVE: Duration = Duration::from_millis(100);
 /// How long is waited for a killed process to be gone.
@@ -111,7 +116,7 @@ impl Link {
         let process = Arc::new(process);
         let pending = Arc::new(Pending::default());
         tokio::spawn(write(stdin, queue));
-        let prints = tokio::spawn(collect(stderr, secrets.clone()));
+        let prints = prints::collect(stderr, secrets.clone());
         tokio::spawn(follow(stdout, prints, process.clone(), pending.clone(), clock.clone(), secrets));
         Ok(Self { process, requests, pending, last: AtomicU64::new(0), clock })
     }
@@ -255,21 +260,6 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-/// Logs what the tools print; gives the end of it.
-async fn collect(stderr: ChildStderr, secrets: Arc<Secrets>) -> String {
-    let mut prints = BufReader::new(stderr);
-    let mut last: VecDeque<u8> = VecDeque::new();
-    let mut line = Vec::new();
-    while let Ok(1..) = (&mut prints).take(LONGEST_PRINT).read_until(b'\n', &mut line).await {
-        let text = secrets.hide(String::from_utf8_lossy(&line).into_owned());
-        tracing::debug!(target: "mas::python", "{}", text.trim_end());
-        last.extend(text.as_bytes());
-        last.drain(..last.len().saturating_sub(TAIL + 1));
-        line.clear();
-    }
-    tail(last.make_contiguous(), TAIL)
-}
-
 /// Hands out answers until the process has ended or talks nonsense.
 async fn follow(
     stdout: ChildStdout,
@@ -316,13 +306,16 @@ async fn hand_out<R: AsyncRead + Unpin>(
         let Ok(Value::Object(mut message)) = serde_json::from_slice(line) else { return Some(NONSENSE) };
         line.clear();
         if let Some(Value::String(trace)) = message.get("trace").filter(|trace| *trace != "") {
-            tracing::debug!(target: "mas::python", "{}", secrets.hide(trace.clone()));
+            let trace = secrets.tail(trace.as_bytes(), trace.len() < CUT, LONGEST_TRACE);
+            tracing::debug!(target: "mas::python", "{trace}");
         }
         let id = message.get("id").and_then(Value::as_u64).unwrap_or_default();
         let answer = if let Some(value) = message.remove("ok").or_else(|| message.remove("ready")) {
             Answer::Value(value)
         } else if let Some(Value::String(text)) = message.remove("error") {
-            Answer::Failed(text)
+            let what = secrets.inner().excerpt(&text, LONGEST_MESSAGE, text.len() < CUT);
+            let place = message.get("place").and_then(Value::as_str).unwrap_or_default();
+            Answer::Failed(what + place)
         } else {
             Answer::Cancelled
         };

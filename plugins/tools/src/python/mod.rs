@@ -39,6 +39,7 @@
 mod describe;
 mod interpreter;
 mod link;
+mod prints;
 mod process;
 mod tree;
 
@@ -206,9 +207,7 @@ impl ToolContract for Python {
             Answer::Value(Value::String(text)) if text.is_empty() => ToolOutput::text(NOTHING),
             Answer::Value(Value::String(text)) => ToolOutput::text(self.tree.hide(text)),
             Answer::Value(other) => return Err(Error::internal(format!("no result, but {other}"))),
-            Answer::Failed(message) => {
-                ToolOutput::error(format!("`{}` failed: {}", call.name, self.tree.hide(message)))
-            }
+            Answer::Failed(message) => ToolOutput::error(format!("`{}` failed: {message}", call.name)),
             Answer::Cancelled => ToolOutput::error(format!("`{}` was stopped", call.name)),
         })
     }

@@ -9,7 +9,7 @@ To the host:    {"start": {"root", "limit", "modules": [{"name", "source"}]}}   
                 {"cancel": id}
                 {"end": true}
 To the parent:  {"ready": version}
-                {"id", "ok": value} | {"id", "error": text, "trace": text} | {"id", "cancelled": true}
+                {"id", "ok": value} | {"id", "error": text, "place": text, "trace": text} | {"id", "cancelled": true}
 
 When the parent goes away, the host ends at once, with everything that its tools have started.
 """
@@ -191,7 +191,7 @@ class Host:
         line = self.line(message)
         if self.limit and len(line) > self.limit:
             text = "the result takes %d bytes, and %d are the most there may be" % (len(line), self.limit)
-            line = self.line({"id": message["id"], "error": text, "trace": ""})
+            line = self.line({"id": message["id"], "error": text})
         with self.sending:
             while line:
                 line = line[os.write(self.answers, line) :]

@@ -23,8 +23,8 @@ PACKAGES = {
     "sklearn": "scikit-learn",
     "yaml": "PyYAML",
 }
-LONGEST_MESSAGE = 2000
-LONGEST_TRACE = 16000
+# Where a text is cut, a secret may be cut too, so this is far more than what the parent tells of it.
+LONGEST = 64000
 
 
 class Refused(Exception):
@@ -188,24 +188,29 @@ class Tools:
 
     def failure(self, error):
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        return {"error": self.told(error), "trace": trace[-LONGEST_TRACE:]}
+        what = self.what(error)[:LONGEST]
+        return {"error": what, "place": self.place(error), "trace": trace[-LONGEST:]}
 
     def told(self, error):
         """An exception in one line: its kind, its message and its last place in the code of the tools."""
+        return self.what(error) + self.place(error)
+
+    def what(self, error):
+        """Its kind and its message."""
         if isinstance(error, Refused):
             return str(error)
         if isinstance(error, SystemExit):
-            return "the tool called sys.exit(%r)%s" % (error.code, self.place(error))
+            return "the tool called sys.exit(%r)" % (error.code,)
         try:
             message = str(error).strip()
         except Exception:
             message = ""
-        if len(message) > LONGEST_MESSAGE:
-            message = message[:LONGEST_MESSAGE] + "…"
         kind = type(error).__name__
-        return (kind + ": " + message if message else kind) + self.place(error)
+        return kind + ": " + message if message else kind
 
     def place(self, error):
+        if isinstance(error, Refused):
+            return ""
         if isinstance(error, SyntaxError) and error.filename:
             return " (%s:%s)" % (self.shown(error.filename), error.lineno)
         frames = traceback.extract_tb(error.__traceback__)

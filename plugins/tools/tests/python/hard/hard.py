@@ -15,7 +15,7 @@ GATE = threading.Event()
 class HardTool(ToolContract):
     def list_tools(self):
         names = (
-            "prints fails exits dies hangs leaks stubborn sleeps waits slow_ok pid big circular stdin open release"
+            "prints fails fails_long exits dies hangs leaks stubborn sleeps waits slow_ok pid big circular stdin open release"
         ).split()
         parameters = {"type": "object", "properties": {"file": {"type": "string"}}}
         return [{"name": name, "description": name, "parameters": parameters} for name in names]
@@ -32,6 +32,9 @@ class HardTool(ToolContract):
 
     def fails(self, file):
         raise KeyError("no such island: " + os.environ.get("ISLE_TOKEN", "none"))
+
+    def fails_long(self, file):
+        raise KeyError("-" * int(file) + os.environ.get("ISLE_TOKEN", "none") + "-" * 70000)
 
     def exits(self, file):
         sys.exit(4)
