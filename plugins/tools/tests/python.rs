@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
+#[path = "python/results.rs"]
+mod results;
 mod support;
 
 use std::{
@@ -237,11 +239,22 @@ async fn an_interpreter_that_does_not_serve_is_told_with_its_last_words() {
         )
     );
     let bench = Bench::new();
-    let noise = bench.program("noise", "#!/bin/sh\necho hello\nsleep 600\n");
+    let noise = bench.program("noise", "#!/bin/sh\necho hello >&0\nsleep 600\n");
     let env = [("MAS_PYTHON", &*noise)];
     let source = bench.try_tool(&json!({"module_path": "styles/hooks.py"}), &env).unwrap();
     let error = source.list().await.unwrap_err();
     assert!(error.message().contains("because it wrote what no one understands"), "{error}");
+}
+
+#[tokio::test]
+async fn an_interpreter_may_print_before_it_serves() {
+    let bench = Bench::new();
+    let script = "#!/bin/sh\necho '{\"id\": 0, \"ok\": 1}'\necho to stderr >&2\nexec python3 \"$@\"\n";
+    let chatty = bench.program("chatty", script);
+    let env = [("MAS_PYTHON", &*chatty)];
+    let source = bench.try_tool(&json!({"module_path": "styles/single.py"}), &env).unwrap();
+    source.list().await.unwrap();
+    assert_eq!(result(&*source, "shout", json!({"text": "ahoy"})).await.unwrap(), "AHOY");
 }
 
 #[test]

@@ -13,14 +13,17 @@ use mas_contracts::{Clock, Delivery, Error, ErrorKind, Result, Retry};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{ChildStderr, ChildStdin, ChildStdout},
+    net::{
+        UnixStream,
+        unix::{OwnedReadHalf, OwnedWriteHalf, pipe},
+    },
     runtime::Handle,
     sync::{OwnedSemaphorePermit, mpsc, oneshot},
 };
 
 use super::{
     prints,
-    process::{Pipes, Process},
+    process::{Ends, Process},
 };
 use crate::{child::within, secrets::Secrets};
 
@@ -101,23 +104,23 @@ impl Link {
     /// Takes up the conversation; the process says `ready` as the answer to number 0.
     ///
     /// # Errors
-    /// The pipes cannot be used.
+    /// The channels cannot be used.
     pub(super) fn open(
         process: Process,
-        pipes: Pipes,
+        ends: Ends,
         clock: Arc<dyn Clock>,
         secrets: Arc<Secrets>,
     ) -> Result<Self> {
-        let broken = |error| Error::internal("the pipes of a child process cannot be used").caused_by(error);
-        let stdin = ChildStdin::from_std(pipes.stdin).map_err(broken)?;
-        let stdout = ChildStdout::from_std(pipes.stdout).map_err(broken)?;
-        let stderr = ChildStderr::from_std(pipes.stderr).map_err(broken)?;
+        let broken = |error| Error::internal("a child process cannot be talked to").caused_by(error);
+        ends.channel.set_nonblocking(true).map_err(broken)?;
+        let (answers, to_child) = UnixStream::from_std(ends.channel).map_err(broken)?.into_split();
+        let output = pipe::Receiver::from_owned_fd(ends.prints.into()).map_err(broken)?;
         let (requests, queue) = mpsc::channel(REQUESTS);
         let process = Arc::new(process);
         let pending = Arc::new(Pending::default());
-        tokio::spawn(write(stdin, queue));
-        let prints = prints::collect(stderr, secrets.clone());
-        tokio::spawn(follow(stdout, prints, process.clone(), pending.clone(), clock.clone(), secrets));
+        tokio::spawn(write(to_child, queue));
+        let prints = prints::collect(output, secrets.clone());
+        tokio::spawn(follow(answers, prints, process.clone(), pending.clone(), clock.clone(), secrets));
         Ok(Self { process, requests, pending, last: AtomicU64::new(0), clock })
     }
 
@@ -252,9 +255,9 @@ impl Drop for UnderWay {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
+async fn write(mut to_child: OwnedWriteHalf, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(line) = queue.recv().await {
-        if stdin.write_all(&line).await.is_err() {
+        if to_child.write_all(&line).await.is_err() {
             break;
         }
     }
@@ -262,14 +265,14 @@ async fn write(mut stdin: ChildStdin, mut queue: mpsc::Receiver<Vec<u8>>) {
 
 /// Hands out answers until the process has ended or talks nonsense.
 async fn follow(
-    stdout: ChildStdout,
+    answers: OwnedReadHalf,
     prints: tokio::task::JoinHandle<String>,
     process: Arc<Process>,
     pending: Arc<Pending>,
     clock: Arc<dyn Clock>,
     secrets: Arc<Secrets>,
 ) {
-    let mut lines = BufReader::new(stdout);
+    let mut lines = BufReader::new(answers);
     let mut line = Vec::new();
     let wrong = tokio::select! {
         wrong = hand_out(&mut lines, &mut line, &pending, &secrets) => wrong,

@@ -1,9 +1,12 @@
 //! A child process with its group, which ends when nobody holds it any more.
 
 use std::{
-    io,
-    os::unix::process::CommandExt,
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio},
+    io::{self, PipeReader},
+    os::{
+        fd::OwnedFd,
+        unix::{net::UnixStream, process::CommandExt},
+    },
+    process::{Child, Command},
     sync::{Arc, Mutex, PoisonError},
     thread,
     time::Duration,
@@ -26,31 +29,33 @@ pub(super) struct Process {
     end: watch::Receiver<Option<String>>,
 }
 
-/// The ends of its pipes.
-pub(super) struct Pipes {
-    pub(super) stdin: ChildStdin,
-    pub(super) stdout: ChildStdout,
-    pub(super) stderr: ChildStderr,
+/// What leads to it.
+pub(super) struct Ends {
+    /// A socket, whose other end is its stdin.
+    pub(super) channel: UnixStream,
+    /// What it writes to stdout and to stderr.
+    pub(super) prints: PipeReader,
 }
 
-type Started = io::Result<(Process, Pipes)>;
+type Started = io::Result<(Process, Ends)>;
 
 impl Process {
-    /// Starts a program in a process group of its own, with pipes for everything.
+    /// Starts a program in a process group of its own. It is talked to over its stdin, so that nothing that it or
+    /// what it loads ever prints is taken for an answer.
     ///
     /// # Errors
     /// Why it could not be started.
-    pub(super) async fn start(mut command: Command) -> Result<(Self, Pipes)> {
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pub(super) async fn start(mut command: Command) -> Result<(Self, Ends)> {
         let failed = |error: &dyn std::fmt::Display| {
             Error::new(mas_contracts::ErrorKind::Unavailable, format!("Python cannot be started: {error}"))
                 .with_code("mas::python::start")
         };
+        let ends = connect(&mut command).map_err(|error| failed(&error))?;
         let (give, started) = oneshot::channel();
         // The kernel ends the child with the thread that started it, so this one lives as long as the child.
         thread::Builder::new()
             .name("python".to_owned())
-            .spawn(move || keep(command, give))
+            .spawn(move || keep(command, ends, give))
             .map_err(|error| failed(&error))?;
         match started.await {
             Ok(started) => started.map_err(|error| failed(&error)),
@@ -88,9 +93,19 @@ impl Drop for Process {
     }
 }
 
+fn connect(command: &mut Command) -> io::Result<Ends> {
+    let (channel, stdin) = UnixStream::pair()?;
+    let (prints, written) = io::pipe()?;
+    command.process_group(0).stdin(OwnedFd::from(stdin)).stdout(written.try_clone()?).stderr(written);
+    Ok(Ends { channel, prints })
+}
+
 /// Starts the child, waits for its end and reaps it.
-fn keep(mut command: Command, give: oneshot::Sender<Started>) {
-    let mut child = match command.spawn() {
+fn keep(mut command: Command, ends: Ends, give: oneshot::Sender<Started>) {
+    let started = command.spawn();
+    // With it go the child's ends of the channels, which are to be the child's alone.
+    drop(command);
+    let mut child = match started {
         Ok(child) => child,
         Err(error) => {
             let _ = give.send(Err(error));
@@ -100,15 +115,14 @@ fn keep(mut command: Command, give: oneshot::Sender<Started>) {
     let gone = Arc::new(Mutex::new(false));
     let (say, end) = watch::channel(None);
     let id = i32::try_from(child.id()).ok().filter(|id| *id > 1).map(Pid::from_raw);
-    let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (Some(group), (Some(stdin), Some(stdout), Some(stderr))) = (id, pipes) else {
+    let Some(group) = id else {
         let _ = child.kill();
         let _ = child.wait();
-        let _ = give.send(Err(io::Error::other("the child has no number or no pipes")));
+        let _ = give.send(Err(io::Error::other("the child has no number")));
         return;
     };
     // Nobody may be waiting any more: what is sent is dropped then, which kills the child.
-    let _ = give.send(Ok((Process { group, gone: gone.clone(), end }, Pipes { stdin, stdout, stderr })));
+    let _ = give.send(Ok((Process { group, gone: gone.clone(), end }, ends)));
     wait(group);
     let how = reap(&mut child, group, &gone);
     say.send_replace(Some(how));

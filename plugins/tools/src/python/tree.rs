@@ -161,8 +161,8 @@ impl ModuleTree {
     async fn start(&self) -> Result<Arc<Link>> {
         let mut command = Command::new(&self.python);
         command.args(["-c", HOST]).env_clear().envs(self.env.iter());
-        let (process, pipes) = Process::start(command).await?;
-        let link = Arc::new(Link::open(process, pipes, self.clock.clone(), self.secrets.clone())?);
+        let (process, ends) = Process::start(command).await?;
+        let link = Arc::new(Link::open(process, ends, self.clock.clone(), self.secrets.clone())?);
         let modules: Vec<Value> =
             MODULES.iter().map(|(name, source)| json!({"name": name, "source": source})).collect();
         let start = json!({"root": self.root, "limit": LONGEST_LINE, "modules": modules});

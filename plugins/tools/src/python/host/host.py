@@ -1,7 +1,7 @@
 """mas: runs Python tools in a process of their own.
 
-The whole conversation with the parent is JSON, one message a line, over what were stdin and stdout at the start.
-Tools get neither: their stdin is empty, and what they print goes to stderr, where the parent collects it.
+The whole conversation with the parent is JSON, one message a line, over the socket that is stdin at the start.
+Tools do not get it: their stdin is empty. What anyone prints goes elsewhere, where the parent collects it.
 
 To the host:    {"start": {"root", "limit", "modules": [{"name", "source"}]}}      once, first
                 {"id", "do": "list", "tool": {...}}
@@ -35,23 +35,17 @@ class Cancelled(BaseException):
     """Ends a call from outside; no `except Exception` of a tool stops it."""
 
 
-def take_pipes():
-    """Takes stdin and stdout away from the tools, and gives them an empty and a collected one."""
-    requests, answers = os.dup(0), os.dup(1)
+def take_channel():
+    """Takes the way to the parent away from the tools, and gives them an empty stdin."""
+    channel = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    os.dup2(2, 1)
     sys.stdin = open(0, closefd=False)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")
-
-    def forget():
-        os.close(requests)
-        os.close(answers)
-
-    os.register_at_fork(after_in_child=forget)
-    return requests, answers
+    os.register_at_fork(after_in_child=lambda: os.close(channel))
+    return channel
 
 
 def follow_parent():
@@ -63,7 +57,7 @@ def follow_parent():
             set_death_signal = 1
             ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
         except (ImportError, OSError, AttributeError):
-            pass  # the end of the pipe tells it, too
+            pass  # the end of the socket tells it, too
 
 
 def leave():
@@ -106,6 +100,9 @@ class Call:
         except Cancelled:
             # It came between the last step of the tool and the lines above.
             answer = {"cancelled": True}
+            self.over = True
+        except BaseException:
+            answer = {"error": "it failed with what cannot even be shown"}
             self.over = True
         if self.cancel_event.is_set() and "error" in answer:
             answer = {"cancelled": True}
@@ -181,7 +178,7 @@ def end_children():
 
 class Host:
     def __init__(self):
-        self.requests, self.answers = take_pipes()
+        self.channel = take_channel()
         self.sending = threading.Lock()
         self.calls = {}
         self.tools = None
@@ -192,9 +189,14 @@ class Host:
         if self.limit and len(line) > self.limit:
             text = "the result takes %d bytes, and %d are the most there may be" % (len(line), self.limit)
             line = self.line({"id": message["id"], "error": text})
-        with self.sending:
-            while line:
-                line = line[os.write(self.answers, line) :]
+        try:
+            with self.sending:
+                while line:
+                    line = line[os.write(self.channel, line) :]
+        except OSError as error:
+            # A call without its answer would not end.
+            sys.stderr.write("an answer cannot be sent: a tool has closed what it has not opened (%s)\n" % error)
+            leave()
 
     @staticmethod
     def line(message):
@@ -217,7 +219,7 @@ class Host:
         return {"ok": self.tools.call(call, request)}
 
     def serve(self):
-        with os.fdopen(self.requests, "rb") as lines:
+        with os.fdopen(self.channel, "rb") as lines:
             for line in lines:
                 message = json.loads(line)
                 if "start" in message:

@@ -1,10 +1,12 @@
 """Loads the classes of a module tree, describes them and calls them."""
 
+import collections.abc
 import dataclasses
 import datetime
 import importlib
 import importlib.util
 import inspect
+import itertools
 import json
 import os
 import sys
@@ -25,6 +27,8 @@ PACKAGES = {
 }
 # Where a text is cut, a secret may be cut too, so this is far more than what the parent tells of it.
 LONGEST = 64000
+# More does not fit into a result.
+MOST_ITEMS = 1000000
 
 
 class Refused(Exception):
@@ -203,7 +207,7 @@ class Tools:
             return "the tool called sys.exit(%r)" % (error.code,)
         try:
             message = str(error).strip()
-        except Exception:
+        except BaseException:
             message = ""
         kind = type(error).__name__
         return kind + ": " + message if message else kind
@@ -292,7 +296,10 @@ def described(spec):
     parameters = spec.get("parameters") or spec.get("input_schema") or spec.get("inputSchema") or {}
     if not isinstance(parameters, dict):
         raise Refused("the parameters of tool `%s` are no JSON schema" % spec.get("name"))
-    plain = json.loads(json.dumps(parameters, default=plainly))
+    try:
+        plain = json.loads(json.dumps(parameters, default=plainly, allow_nan=False))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Refused("the parameters of tool `%s` are no JSON schema: %s" % (spec.get("name"), error)) from error
     plain.setdefault("type", "object")
     if plain["type"] == "object":
         plain.setdefault("properties", {})
@@ -323,8 +330,19 @@ def ignore(*_args, **_kwargs):
 
 
 def settle(call, result):
-    """What an awaitable comes to; anything else as it is."""
+    """What an awaitable or an asynchronous iterator comes to; anything else as it is."""
+    if hasattr(result, "__anext__"):
+        result = drained(result)
     return call.wait_for(result) if inspect.isawaitable(result) else result
+
+
+async def drained(items):
+    found = []
+    async for item in items:
+        if len(found) == MOST_ITEMS:
+            raise too_many()
+        found.append(item)
+    return found
 
 
 def text_of(result):
@@ -333,23 +351,50 @@ def text_of(result):
         return ""
     if isinstance(result, str):
         return str(result)
+    if isinstance(result, collections.abc.Iterator):
+        # Here, so that what it raises is not taken for a problem of JSON.
+        result = listed(result)
     try:
         return json.dumps(result, indent=2, ensure_ascii=False, default=plainly)
     except (TypeError, ValueError, RecursionError) as error:
         raise Refused("the result cannot be written as JSON: %s" % error) from error
 
 
+LISTS = (
+    collections.abc.Set,
+    collections.abc.Sequence,
+    collections.abc.MappingView,
+    collections.abc.Iterator,
+)
+
+
+def listed(items):
+    """The items as a list, if they have an end that is near enough."""
+    found = list(itertools.islice(items, MOST_ITEMS + 1))
+    if len(found) > MOST_ITEMS:
+        raise too_many()
+    return found
+
+
+def too_many():
+    return Refused("the result has more than %d items" % MOST_ITEMS)
+
+
 def plainly(value):
-    """What JSON has no form for: models and data classes as objects, sets and iterators as lists, bytes and all
-    else as texts."""
+    """What JSON has no form for: models, data classes and mappings as objects, arrays, sets, sequences and iterators
+    as lists, bytes and all else as texts."""
     if hasattr(value, "model_dump") and not isinstance(value, type):
         return value.model_dump()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, (set, frozenset)) or hasattr(value, "__next__"):
-        return list(value)
-    if isinstance(value, (bytes, bytearray)):
+    if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "replace")
+    if callable(getattr(value, "tolist", None)) and not isinstance(value, type):
+        return value.tolist()
+    if isinstance(value, collections.abc.Mapping):
+        return dict(value)
+    if isinstance(value, LISTS):
+        return listed(value)
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     return str(value)
