@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use mas_core::blueprint::{Blueprint, ResolveInput, ResolveOptions, Resolved, resolve};
 use mas_core::config::{Config, Defaults};
 use mas_core::diagnostic::Report;
-use mas_core::manifest::{Environment, Located, Options, Usage, load, load_flavour, load_infra};
+use mas_core::manifest::{Environment, Located, Options, Usage, load, load_flavour, load_infra, validate};
 
 struct Desk(tempfile::TempDir);
 
@@ -38,6 +38,10 @@ impl Desk {
 
     fn resolve(&self, path: &Path, ask: &Ask) -> Result<Resolved, Report> {
         let options = Options { base: Some(self.dir().to_path_buf()), ..Options::default() };
+        self.resolve_with(path, ask, options)
+    }
+
+    fn resolve_with(&self, path: &Path, ask: &Ask, options: Options) -> Result<Resolved, Report> {
         let environment: Environment = ask.environment.iter().copied().collect();
         let loaded = load(path, &options, &environment)?;
         let references: Vec<_> = ask.infra.iter().map(|name| Located::unplaced(*name)).collect();
@@ -338,6 +342,37 @@ fn what_a_run_needs_is_told_at_the_line() {
       help: put it into `skills/gone/SKILL.md` beside the agent or the MAS
     b.yaml:7:17: error[mas::ref::library]: the tool comes from the library `samples`, which is not known here
       help: name its directory in config.yaml: `manifest_libraries: {samples: path}`
+    ");
+}
+
+#[test]
+fn a_python_file_may_be_in_a_library() {
+    let desk = Desk::new();
+    desk.put("shelf/tools/t.py", "");
+    desk.put("tools/own.py", "");
+    desk.put("shelf/tools/own.py", "");
+    let tool = |name: &str, module: &str| {
+        let text = format!(
+            "apiVersion: mas/v1\nkind: Tool\nmetadata: {{name: {name}, description: d}}\nspec:\n  impl: {{kind: python, {module}}}\n"
+        );
+        desk.put(&format!("{name}.tool.yaml"), &text);
+    };
+    tool("far", "module_path: tools/t.py");
+    tool("own", "module_path: ./tools/own.py");
+    let path = desk.put("a.yaml", "apiVersion: mas/v1\nkind: Agent\nmetadata: {name: a}\nspec:\n  description: d\n  tools: [{ref: far.tool.yaml}, {ref: own.tool.yaml}, {module_path: tools/t.py}]\n");
+    let libraries = [("shelf".to_owned(), desk.dir().join("shelf"))].into();
+    let options = Options { base: Some(desk.dir().to_path_buf()), libraries, ..Options::default() };
+    let validation = validate(std::slice::from_ref(&path), &options, &Environment::default());
+    assert!(validation.report.is_empty(), "{}", validation.report);
+    // The run looks where the validation has looked.
+    let blueprint = desk.resolve_with(&path, &Ask::default(), options).unwrap().blueprint;
+    let dirs: Vec<_> = blueprint.agents[0].tools.iter().map(|tool| &*tool.implementation.dir).collect();
+    let shelf = desk.dir().join("shelf");
+    assert_eq!(dirs, [&*shelf, desk.dir(), &*shelf]);
+    // Without the library neither finds it.
+    insta::assert_snapshot!(desk.resolve(&path, &Ask::default()).unwrap_err().to_string(), @r"
+    a.yaml:6:69: error[mas::tool::missing_module]: the Python file `tools/t.py` of this tool does not exist
+    far.tool.yaml:5:37: error[mas::tool::missing_module]: the Python file `tools/t.py` of this tool does not exist
     ");
 }
 

@@ -9,6 +9,7 @@ use super::located::Located;
 use super::options::Purpose;
 use super::read;
 use super::references::missing_file;
+use super::typed::Implementation;
 use super::yaml::Node;
 use super::{checks, skills};
 use crate::diagnostic::{Diagnostic, Report, fold};
@@ -132,32 +133,35 @@ impl Files<'_> {
     }
 
     /// Checks that the Python file of a tool exists; a dotted module path is Python's to find.
-    pub(crate) fn check_module(&mut self, implementation: &Node, dir: &Path, walk: &mut Walk) {
+    fn check_module(&mut self, implementation: &Node, dir: &Path, walk: &mut Walk) {
         if let Some(diagnostic) = self.missing_module(implementation, dir) {
             walk.report.push(diagnostic);
         }
     }
 
-    pub(crate) fn missing_module(&self, implementation: &Node, dir: &Path) -> Option<Diagnostic> {
-        let module = read::filled(implementation.get("module_path"))?;
-        let is_path = module.contains('/') || module.ends_with(".py");
-        let kind = read::text(implementation.get("kind"));
-        if !is_path || kind.is_some_and(|kind| kind.value != "python") {
+    fn missing_module(&self, implementation: &Node, dir: &Path) -> Option<Diagnostic> {
+        let module = python_file(implementation)?;
+        if self.home_of_module(&module, dir).is_some() {
             return None;
         }
         let path = fold(&dir.join(&module.value));
-        if path.is_file() {
-            return None;
-        }
-        let in_library = self.options.libraries.values().any(|root| root.join(&module.value).is_file());
-        if in_library {
-            return None;
-        }
         let shown = crate::diagnostic::shown_name(&path, self.options.base.as_deref());
         let shown =
             if module.secret { "that the environment names".to_owned() } else { format!("`{shown}`") };
         let message = format!("the Python file {shown} of this tool does not exist");
         Some(self.for_run("mas::tool::missing_module", &module, message).says("not found"))
+    }
+
+    /// Reads how a tool is run; its directory is the one that its Python file is in, if that is a library's.
+    pub(crate) fn implementation(&self, node: &Node, dir: &Path) -> Implementation {
+        let home = python_file(node).and_then(|module| self.home_of_module(&module, dir));
+        Implementation::of(node, home.unwrap_or(dir).to_path_buf(), self.missing_module(node, dir))
+    }
+
+    /// The directory that a module's path starts from; libraries come after the directory itself.
+    fn home_of_module<'b>(&'b self, module: &str, dir: &'b Path) -> Option<&'b Path> {
+        let libraries = self.options.libraries.values().map(PathBuf::as_path);
+        std::iter::once(dir).chain(libraries).find(|home| fold(&home.join(module)).is_file())
     }
 
     fn follow_infra(&mut self, references: Option<&Node>, dir: &Path, walk: &mut Walk) {
@@ -232,6 +236,14 @@ pub(crate) const INFRA_KINDS: &[Kind] = &[
     Kind::Recognised("Infrastructure"),
     Kind::Recognised("RuntimeEngine"),
 ];
+
+/// The file that a Python tool names; a dotted module path is none.
+fn python_file(implementation: &Node) -> Option<Located<String>> {
+    let module = Implementation::module_of(implementation)?;
+    let kind = read::text(implementation.get("kind"));
+    let is_python = kind.is_none_or(|kind| kind.value == "python");
+    (is_python && (module.contains('/') || module.ends_with(".py"))).then_some(module)
+}
 
 fn kinds_of_entry(name: &str) -> &'static [Kind] {
     match name {

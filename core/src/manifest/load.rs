@@ -18,8 +18,8 @@ use super::options::{Options, Purpose};
 use super::read;
 use super::skills;
 use super::typed::{
-    AgentDocument, FlavourDocument, Implementation, InfraDocument, LoadedAgent, LoadedTool, TeamDocument,
-    ToolDocument, ToolSource,
+    AgentDocument, FlavourDocument, InfraDocument, LoadedAgent, LoadedTool, TeamDocument, ToolDocument,
+    ToolSource,
 };
 use super::yaml::{Node, decode_text};
 use crate::diagnostic::{Diagnostic, Location, Report, Severity, fold, nearest, one_of, shown_name};
@@ -348,17 +348,16 @@ impl<'a> Loader<'a> {
         if let Some(reference) = read::filled(item.get("ref")) {
             return listed(self.tool_file(&reference, dir)?, &reference.at);
         }
-        let broken = self.files.missing_module(item, dir);
-        let implementation = Implementation::of(item, dir.to_path_buf(), broken);
+        let implementation = self.files.implementation(item, dir);
         listed(ToolSource::Inline(Box::new(implementation)), &item.at.part(0, 1))
     }
 
     fn tool_file(&mut self, reference: &Located<String>, dir: &Path) -> Option<ToolSource> {
         let document = self.open(reference, dir, &[Kind::Tool], "the tool").into_iter().next()?;
         self.need_variables(&document);
-        let broken =
-            document.get("spec.impl").and_then(|node| self.files.missing_module(node, document.dir()));
-        Some(ToolSource::Document(Box::new(ToolDocument::of(document, broken))))
+        let node = document.get("spec.impl").unwrap_or(&document.node);
+        let implementation = self.files.implementation(node, document.dir());
+        Some(ToolSource::Document(Box::new(ToolDocument::of(document, implementation))))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::manifest::follow::INFRA_KINDS;
 use crate::manifest::kind::Kind;
 use crate::manifest::located::Located;
 use crate::manifest::read;
-use crate::manifest::typed::{Implementation, InfraDocument, LlmDocument, MiddlewareDocument};
+use crate::manifest::typed::{InfraDocument, LlmDocument, MiddlewareDocument};
 use crate::manifest::yaml::Node;
 
 impl Loader<'_> {
@@ -103,8 +103,7 @@ impl Loader<'_> {
         let entries = document.get("spec.tools").and_then(Node::map).into_iter().flat_map(|map| map.iter());
         let tools = entries.map(|entry| {
             let name = Located::new(entry.key.to_string(), entry.key_at.clone());
-            let broken = self.files.missing_module(&entry.value, &dir);
-            (name, Implementation::of(&entry.value, dir.to_path_buf(), broken))
+            (name, self.files.implementation(&entry.value, &dir))
         });
         InfraDocument::Tools(tools.collect())
     }

@@ -69,7 +69,7 @@ impl Implementation {
         let kind = if kind.value == "system" { kind.map(|_| "native".to_owned()) } else { kind };
         Self {
             name: read::filled(node.get("name")),
-            module_path: read::filled(node.get("module_path")).or_else(|| read::filled(node.get("module"))),
+            module_path: Self::module_of(node),
             class_name: read::filled(node.get("class_name")).map(|name| name.value),
             params: Params::of_or_none(node.get("params"), &kind.at),
             kind,
@@ -78,10 +78,14 @@ impl Implementation {
             broken,
         }
     }
+
+    pub(crate) fn module_of(node: &Node) -> Option<Located<String>> {
+        read::filled(node.get("module_path")).or_else(|| read::filled(node.get("module")))
+    }
 }
 
 impl ToolDocument {
-    pub(crate) fn of(document: Document, broken: Option<Diagnostic>) -> Self {
+    pub(crate) fn of(document: Document, implementation: Implementation) -> Self {
         const DEFAULT_SECONDS: u64 = 30;
         let name = document.name();
         let description = read::filled(document.get("spec.description"))
@@ -89,10 +93,6 @@ impl ToolDocument {
             .unwrap_or_else(|| name.clone());
         let seconds = read::int(document.get("spec.timeout_seconds"))
             .and_then(|seconds| u64::try_from(seconds.value).ok());
-        let implementation = match document.get("spec.impl") {
-            Some(node) => Implementation::of(node, document.dir().to_path_buf(), broken),
-            None => Implementation::of(&document.node, document.dir().to_path_buf(), broken),
-        };
         Self {
             parameters: document
                 .get("spec.parameters")
