@@ -281,6 +281,10 @@ async fn follow(
             within(&*clock, LINGER, hand_out(&mut lines, &mut line, &pending, &secrets)).await.flatten()
         }
     };
+    if wrong.is_none() {
+        // It ends by itself, and may have something to say before.
+        process.ended_within(&*clock, LINGER).await;
+    }
     process.kill();
     let how = process.ended().await;
     let abort = prints.abort_handle();

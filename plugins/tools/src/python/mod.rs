@@ -14,9 +14,10 @@
 //! be imported, also where MAS Lab is installed. A method that has a parameter `cancel_event`, `progress_callback`
 //! or `timeout_seconds` is given it. Awaitables are awaited. A text is the result as it is, everything else is
 //! shown as JSON, indented by two spaces: data classes, models and mappings as objects; sets, sequences, arrays and
-//! iterators, asynchronous ones too, as lists of 1,000,000 items at most; what JSON has no form for as `str` shows
-//! it, but numbers that are none as `NaN` and `Infinity`; `None` is `(no result)`. An exception is a failure, told
-//! by its kind, its message and its last line in the code of the tools.
+//! iterators, asynchronous ones too, as lists of 1,000,000 items at most; bytes as their text, or as how many they
+//! are; what else JSON has no form for as `str` shows it, but numbers that are none as `NaN` and `Infinity`; `None`
+//! is `(no result)`. An exception is a failure, told by its kind, its message and its last line in the code of the
+//! tools.
 //!
 //! With `spec` the declaration is of one tool: that of the class, whatever its name there, or the one of this name
 //! if the class has several. Without, every tool of the class is listed.
@@ -26,8 +27,8 @@
 //! The tools of a team that belong to one module tree (the topmost folder with `__init__.py` above the file, else
 //! its folder) share one process. It is started by the interpreter of `MAS_PYTHON`, else of the active virtual
 //! environment (`$VIRTUAL_ENV/bin/python`), else `python3` of the `PATH`; Python 3.9 is the oldest. It has the whole
-//! environment and the working directory of this program, for tools an empty stdin, and its prints go to the log at the level
-//! `debug`. Each call runs on a thread of its own, 16 at once.
+//! environment and the working directory of this program, its tools have an empty stdin, and what they print goes to
+//! the log at the level `debug`. Each call runs on a thread of its own, 16 at once.
 //!
 //! A call that is cancelled or out of time is asked to end: `cancel_event` is set; unless the tool has taken that,
 //! an awaitable is cancelled, and a thread is interrupted at its next step in Python; children that it leaves running

@@ -25,7 +25,7 @@ async fn a_result_of_any_kind_is_shown_as_json() {
         ("generator_later", json!([0, 1])),
         ("views", json!([["a"], [1], [0, 1], [3]])),
         ("mapping", json!({"a": {"b": 1}})),
-        ("arrays", json!([[1, 2], "raw", "\u{fffd}"])),
+        ("arrays", json!([[1, 2], "raw", "[2 bytes that are not text in UTF-8]"])),
         ("opaque", json!({"it": "opaque"})),
     ];
     for (name, expected) in table {
@@ -67,9 +67,8 @@ async fn a_tool_that_closes_the_channel_ends_its_process_with_a_reason() {
     let error = try_call(&*source, &call_context(), Call::new("closed", json!({}))).await.err().unwrap();
     assert_eq!(
         error.message(),
-        "the call was interrupted: its Python process was ended by the signal SIGKILL; the last that it printed:\nan \
-         answer cannot be sent: a tool has closed what it has not opened ([Errno 9] Bad file descriptor); it may be \
-         tried again"
+        "the call was interrupted: its Python process was ended by the signal SIGKILL; the last that it printed:\na \
+         tool has closed what it has not opened: [Errno 9] Bad file descriptor; it may be tried again"
     );
     assert!(result(&*source, "opaque", json!({})).await.is_ok());
 }

@@ -69,6 +69,18 @@ def leave():
         os._exit(1)
 
 
+GIVING_UP = threading.Lock()
+
+
+def give_up(error):
+    """Ends the process because it has lost its way to the parent."""
+    GIVING_UP.acquire()  # for good, so that it is said once
+    try:
+        sys.stderr.write("a tool has closed what it has not opened: %s\n" % error)
+    finally:
+        leave()
+
+
 class Call:
     """A request under way, on a thread of its own."""
 
@@ -194,9 +206,7 @@ class Host:
                 while line:
                     line = line[os.write(self.channel, line) :]
         except OSError as error:
-            # A call without its answer would not end.
-            sys.stderr.write("an answer cannot be sent: a tool has closed what it has not opened (%s)\n" % error)
-            leave()
+            give_up(error)  # a call without its answer would not end
 
     @staticmethod
     def line(message):
@@ -242,5 +252,7 @@ class Host:
 follow_parent()
 try:
     Host().serve()
+except OSError as error:
+    give_up(error)
 finally:
     leave()

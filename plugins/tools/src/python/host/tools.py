@@ -360,6 +360,14 @@ def text_of(result):
         raise Refused("the result cannot be written as JSON: %s" % error) from error
 
 
+def text_of_bytes(value):
+    """Bytes as the text that they are; of an image and the like, no model could read more than how long it is."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return "[%d bytes that are not text in UTF-8]" % len(value)
+
+
 LISTS = (
     collections.abc.Set,
     collections.abc.Sequence,
@@ -388,7 +396,7 @@ def plainly(value):
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value).decode("utf-8", "replace")
+        return text_of_bytes(bytes(value))
     if callable(getattr(value, "tolist", None)) and not isinstance(value, type):
         return value.tolist()
     if isinstance(value, collections.abc.Mapping):

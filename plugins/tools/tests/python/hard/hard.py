@@ -67,8 +67,8 @@ class HardTool(ToolContract):
             pass
 
     def sleeps(self, file):
-        told(file)
-        time.sleep(600)
+        # One step in Python, so that nothing can come between the word and the sleep.
+        os.system("exec 3>'%s'; echo %d >&3; exec sleep 600" % (file, os.getpid()))
 
     async def waits(self, file):
         told(file)

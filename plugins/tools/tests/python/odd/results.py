@@ -63,7 +63,7 @@ class Results(ToolContract):
         return types.MappingProxyType({"a": collections.ChainMap({"b": 1})})
 
     def give_arrays(self):
-        return [array.array("i", [1, 2]), memoryview(b"raw"), bytearray(b"\xff")]
+        return [array.array("i", [1, 2]), memoryview(b"raw"), bytearray(b"\xff\xd8")]
 
     def give_opaque(self):
         return {"it": Opaque()}
