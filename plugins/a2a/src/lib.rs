@@ -15,3 +15,5 @@ mod json;
 mod model;
 #[allow(dead_code, reason = "the bindings follow")]
 mod moment;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod v03;

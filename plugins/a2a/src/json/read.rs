@@ -103,6 +103,11 @@ impl<'a> Object<'a> {
         self.path
     }
 
+    /// What it holds, as it is.
+    pub(crate) fn into_fields(self) -> Map<String, Value> {
+        self.fields
+    }
+
     /// Whether the field is there and not `null`.
     pub(crate) fn has(&self, name: &str) -> bool {
         let there = |name: &str| self.fields.get(name).is_some_and(|value| !value.is_null());
@@ -237,6 +242,18 @@ impl<'a> Object<'a> {
                 Vec::new()
             }
         }
+    }
+
+    /// A list that has to be there, with at least one element.
+    pub(crate) fn elements(&mut self, name: &str, problems: &mut Problems) -> Vec<Value> {
+        let wrong = match self.value(name) {
+            Some(Value::Array(list)) if !list.is_empty() => return list,
+            Some(Value::Array(_)) => "is empty".into(),
+            Some(other) => format!("is {}, not a list", kind(&other)).into(),
+            None => Cow::Borrowed("is required"),
+        };
+        problems.add(Path::Field(&self.path, name), wrong);
+        Vec::new()
     }
 
     /// A list of texts; absent is empty.
