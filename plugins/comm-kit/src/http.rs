@@ -68,11 +68,12 @@ pub struct Request {
 }
 
 impl Request {
-    /// What of the request no error may show: its secret headers, and what their words are, since
-    /// `Authorization: Bearer KEY` may come back as `KEY`.
+    /// What of the request no error may show: what is secret in its URL, its secret headers, and what their words are,
+    /// since `Authorization: Bearer KEY` may come back as `KEY`.
     #[must_use]
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::new();
+        url::secrets(&self.url).for_each(|secret| secrets.add(Secret::new(secret)));
         for (_, value) in &self.headers {
             if let HeaderText::Secret(secret) = value {
                 secrets.add(secret.clone());
@@ -263,6 +264,7 @@ mod tests {
             assert!(!shown.contains(hidden), "{shown}");
         }
         assert!(shown.contains("seen") && shown.contains("api-version=1"), "{shown}");
-        assert_eq!(request.secrets().scrub("sk-1234, Bearer sk-1234"), "***, ***");
+        let echo = "sk-1234, Bearer sk-1234, /v1?key=sk-9999, hidden";
+        assert_eq!(request.secrets().scrub(echo), "***, ***, /v1?key=***, ***");
     }
 }

@@ -23,7 +23,7 @@ pub fn shown(url: &str) -> String {
     for (index, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
         out.push(if index == 0 { '?' } else { '&' });
         match pair.split_once('=') {
-            Some((name, _)) if HIDDEN.iter().any(|word| name.to_ascii_lowercase().contains(word)) => {
+            Some((name, _)) if is_hidden(name) => {
                 out.push_str(name);
                 out.push_str("=***");
             }
@@ -31,6 +31,22 @@ pub fn shown(url: &str) -> String {
         }
     }
     out
+}
+
+/// What of a URL [`shown`] hides: the password, or a user's name without one, and the values of such parameters, as they are written.
+pub(super) fn secrets(url: &str) -> impl Iterator<Item = &str> {
+    let url = url.split('#').next().unwrap_or(url);
+    let (before, query) = url.split_once('?').unwrap_or((url, ""));
+    let authority = before.split_once("://").map_or(before, |(_, rest)| rest);
+    let authority = authority.split('/').next().unwrap_or(authority);
+    let user = authority.rsplit_once('@').map(|(user, _)| user);
+    let password = user.map(|user| user.split_once(':').map_or(user, |(_, password)| password));
+    let hidden = query.split('&').filter_map(|pair| pair.split_once('=')).filter(|(name, _)| is_hidden(name));
+    password.into_iter().chain(hidden.map(|(_, value)| value))
+}
+
+fn is_hidden(name: &str) -> bool {
+    HIDDEN.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }
 
 #[cfg(test)]
@@ -50,6 +66,20 @@ mod tests {
         ];
         for (url, expected) in cases {
             assert_eq!(shown(url), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_secret_in_a_url_is_known() {
+        let cases: [(&str, &[&str]); 5] = [
+            ("https://me:pass@h:8/v1?api-version=1&key=abc&sig=d%2Fe#key=f", &["pass", "abc", "d%2Fe"]),
+            ("http://a:b@c@h/x:y@z", &["b@c"]),
+            ("https://token@h:8080/v1", &["token"]),
+            ("https://h:8080/v1", &[]),
+            ("", &[]),
+        ];
+        for (url, expected) in cases {
+            assert_eq!(secrets(url).collect::<Vec<_>>(), expected, "{url}");
         }
     }
 }
