@@ -17,5 +17,5 @@ mod sink;
 pub use clock::{SeqIds, TokioClock};
 pub use context::{CallContextBuilder, build_context, call_context};
 pub use host::{Behaviour, ScriptedHost, Seen};
-pub use model::{Asked, FnModel, ScriptedModel, asks_for, says};
+pub use model::{Asked, FnModel, OwnedRequest, ScriptedModel, asks_for, says};
 pub use sink::{Recorded, RecordingSink};

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use mas_contracts::{
     Arguments, Audience, CallContext, ChatRequest, Completion, Delivery, Error, ErrorKind, Message,
-    ModelContract, Result, ToolCall,
+    ModelContract, Result, ToolCall, ToolSpec,
 };
 use serde_json::Value;
 
@@ -53,6 +53,58 @@ impl Asked {
             messages: request.messages().cloned().collect(),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             audience: request.audience,
+        }
+    }
+}
+
+/// A chat request that owns its parts, for a test to change; see [`ChatRequest`] for what they are.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the fields are those of the request")]
+pub struct OwnedRequest {
+    pub model: Arc<str>,
+    pub system: String,
+    pub history: Vec<Arc<Message>>,
+    pub turn: Vec<Arc<Message>>,
+    pub prompt: Vec<Arc<Message>>,
+    pub tools: Vec<Arc<ToolSpec>>,
+    pub audience: Audience,
+    pub temperature: Option<f64>,
+    pub max_tokens: Option<u64>,
+    pub output_schema: Option<Value>,
+}
+
+impl OwnedRequest {
+    /// The user says `text` to the model `m`, without a system prompt, a past or tools; the answer is for the user.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self {
+            model: "m".into(),
+            system: String::new(),
+            history: Vec::new(),
+            turn: vec![Arc::new(Message::user(text))],
+            prompt: Vec::new(),
+            tools: Vec::new(),
+            audience: Audience::Answer,
+            temperature: None,
+            max_tokens: None,
+            output_schema: None,
+        }
+    }
+
+    /// The request.
+    #[must_use]
+    pub fn borrow(&self) -> ChatRequest<'_> {
+        ChatRequest {
+            model: &self.model,
+            system: &self.system,
+            history: &self.history,
+            turn: &self.turn,
+            prompt: &self.prompt,
+            tools: &self.tools,
+            audience: self.audience,
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            output_schema: self.output_schema.as_ref(),
         }
     }
 }
@@ -187,31 +239,20 @@ mod tests {
     use super::*;
     use crate::{CallContextBuilder, RecordingSink};
 
-    fn request<'a>(model: &'a Arc<str>, audience: Audience) -> ChatRequest<'a> {
-        ChatRequest {
-            model,
-            system: "be brief",
-            history: &[],
-            turn: &[],
-            prompt: &[],
-            tools: &[],
-            audience,
-            temperature: None,
-            max_tokens: None,
-            output_schema: None,
-        }
+    fn request(audience: Audience) -> OwnedRequest {
+        OwnedRequest { audience, system: "be brief".to_owned(), ..OwnedRequest::new("go") }
     }
 
     #[tokio::test]
     async fn a_script_is_said_once_and_with_the_audience_of_the_request() {
-        let (sink, name) = (RecordingSink::new(), Arc::from("m"));
+        let sink = RecordingSink::new();
         let cx = CallContextBuilder::new("a").sink(sink.clone()).build();
         let model = ScriptedModel::new(vec![says("draft"), says("answer")]);
-        model.chat(&cx, request(&name, Audience::Reasoning)).await.unwrap();
-        model.chat(&cx, request(&name, Audience::Answer)).await.unwrap();
+        model.chat(&cx, request(Audience::Reasoning).borrow()).await.unwrap();
+        model.chat(&cx, request(Audience::Answer).borrow()).await.unwrap();
         assert_eq!(sink.text(Audience::Reasoning), "draft");
         assert_eq!(sink.text(Audience::Answer), "answer");
-        let beyond = model.chat(&cx, request(&name, Audience::Answer)).await.unwrap_err();
+        let beyond = model.chat(&cx, request(Audience::Answer).borrow()).await.unwrap_err();
         assert_eq!(beyond.kind(), ErrorKind::Internal);
         assert_eq!((model.calls(), model.asked().len()), (3, 3));
         assert_eq!(model.asked().first().map(|asked| asked.system.clone()), Some("be brief".to_owned()));
@@ -219,17 +260,16 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn thinking_ends_by_the_deadline_and_on_a_cancel() {
-        let name = Arc::from("m");
         let model = FnModel::new(|_, _| Ok(says("late"))).thinking(Duration::from_secs(600));
         let cx = CallContextBuilder::new("a").timeout(Duration::from_secs(5)).build();
         let began = cx.clock().now();
-        let error = model.chat(&cx, request(&name, Audience::Answer)).await.unwrap_err();
+        let error = model.chat(&cx, request(Audience::Answer).borrow()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Timeout);
         assert_eq!(cx.clock().now() - began, Duration::from_secs(5));
 
         let cx = crate::call_context();
         cx.cancel().cancel(CancelReason::Requested);
-        let error = model.chat(&cx, request(&name, Audience::Answer)).await.unwrap_err();
+        let error = model.chat(&cx, request(Audience::Answer).borrow()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Cancelled);
     }
 }
