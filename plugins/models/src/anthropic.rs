@@ -29,7 +29,7 @@ mod schema;
 
 use std::{borrow::Cow, sync::Arc};
 
-use mas_comm_kit::http::{HeaderText, shown};
+use mas_comm_kit::http::HeaderText;
 use mas_contracts::{
     Build, BuildContext, Builder, ChatRequest, Descriptor, Error, Result, inventory, schema_of,
 };
@@ -106,8 +106,8 @@ impl Wire for Messages {
         Box::new(Answer::default())
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Error {
-        refusal::refusal(NAME, &shown(&self.url), self.key.as_deref(), status, body)
+    fn refusal(&self, url: &str, status: u16, body: &str) -> Error {
+        refusal::refusal(NAME, url, self.key.as_deref(), status, body)
     }
 
     fn adapt(&self, request: &ChatRequest<'_>, status: u16, body: &str) -> bool {

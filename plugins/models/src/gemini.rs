@@ -28,7 +28,7 @@ mod request;
 
 use std::{borrow::Cow, sync::Arc};
 
-use mas_comm_kit::http::{HeaderText, shown};
+use mas_comm_kit::http::HeaderText;
 use mas_contracts::{
     Build, BuildContext, Builder, ChatRequest, Descriptor, Error, Result, Retry, inventory, schema_of,
 };
@@ -106,8 +106,8 @@ impl Wire for Contents {
         Box::new(Answer::default())
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Error {
-        refusal::refused(status, body, &shown(&self.base), self.key.as_deref())
+    fn refusal(&self, url: &str, status: u16, body: &str) -> Error {
+        refusal::refused(status, body, url, self.key.as_deref())
     }
 
     fn adapt(&self, request: &ChatRequest<'_>, status: u16, body: &str) -> bool {

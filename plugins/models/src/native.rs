@@ -1,4 +1,4 @@
-//! What the providers with a protocol of their own have in common.
+//! What the providers over HTTP have in common.
 
 use std::{
     collections::BTreeMap,
@@ -33,13 +33,13 @@ impl<W: Wire> ModelContract for Native<W> {
 #[derive(Default)]
 pub(crate) struct PerModel<T>(Mutex<BTreeMap<Arc<str>, T>>);
 
-impl<T: Copy + Default> PerModel<T> {
+impl<T: Clone + Default> PerModel<T> {
     /// Most models that are known.
     const LIMIT: usize = 256;
 
     /// What is known of a model.
     pub(crate) fn of(&self, model: &str) -> T {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied().unwrap_or_default()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(model).cloned().unwrap_or_default()
     }
 
     /// Adds to what is known of a model.

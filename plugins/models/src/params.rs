@@ -139,8 +139,8 @@ impl Params {
         let named = self.api_key_env.as_deref().filter(|name| !name.is_empty());
         let usual = usual.filter(|_| self.api_base.is_none());
         let Some(name) = named.or(usual) else { return Ok(None) };
-        match cx.env.get(name) {
-            Some(key) => Ok(Some(Secret::new(key.trim()))),
+        match cx.env.get(name).map(str::trim).filter(|key| !key.is_empty()) {
+            Some(key) => Ok(Some(Secret::new(key))),
             None => {
                 let what = format!(
                     "the variable {name}, which holds the model's key, is not set; set it, or put it into the file that --env names"

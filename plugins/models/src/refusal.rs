@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mas_comm_kit::http::EXCERPT;
 use mas_contracts::{CONTEXT_LENGTH, Delivery, Error, ErrorKind, Retry};
 use serde_json::Value;
 
@@ -112,7 +113,7 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
         401 => error(ErrorKind::Unauthenticated, format!("refuses the credentials (HTTP 401; {key})")),
         402 | 403 => error(ErrorKind::Denied, format!("does not allow this (HTTP {status}; {key})")),
         404 if told.says(&["model"]) => {
-            error(ErrorKind::NotFound, "knows no such model (HTTP 404)".to_owned())
+            error(ErrorKind::NotFound, format!("knows no such model at {url} (HTTP 404)"))
         }
         404 => error(
             ErrorKind::NotFound,
@@ -144,7 +145,8 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
 
 /// The error that a stream tells of.
 pub(crate) fn in_stream(provider: &str, error: &Value) -> Error {
-    let told = Told::of_value(&serde_json::json!({ "error": error }));
+    let mut told = Told::of_value(&serde_json::json!({ "error": error }));
+    told.message.truncate(told.message.floor_char_boundary(EXCERPT));
     let failed = |kind, what: &str| {
         Error::new(kind, format!("{provider} {what}: {}", told.message)).with_delivery(Delivery::Answered)
     };

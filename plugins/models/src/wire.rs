@@ -17,8 +17,9 @@ pub(crate) trait Wire: Send + Sync {
     /// A reader for one answer to that request.
     fn reader(&self) -> Box<dyn Reader>;
 
-    /// The error for a status that is no success; `body` is an excerpt without secrets.
-    fn refusal(&self, status: u16, body: &str) -> Error;
+    /// The error for a status that is no success. `url` is that of the request as it may be shown, `body` an excerpt
+    /// without secrets.
+    fn refusal(&self, url: &str, status: u16, body: &str) -> Error;
 
     /// Takes a refusal as news of what the model takes. Whether the request, written anew, is worth one more try;
     /// what was learnt is kept. Default no.
@@ -27,8 +28,8 @@ pub(crate) trait Wire: Send + Sync {
     }
 }
 
-/// A request as it is sent: POST, JSON.
-#[derive(Clone, Debug)]
+/// A request as it is sent: POST, JSON. It has no Debug, since the URL may be secret in parts.
+#[derive(Clone)]
 pub(crate) struct WireRequest {
     /// The whole URL.
     pub(crate) url: String,

@@ -110,7 +110,7 @@ impl Answer {
                 }
             }
             _ => {
-                tracing::debug!(block = kind, "a block of a kind that is not known is passed over");
+                tracing::warn!(block = kind, "a block of a kind that is not known is passed over");
                 Block::Other
             }
         };

@@ -5,18 +5,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use bytes::Bytes;
 use mas_comm_kit::{
     Secrets,
     http::{EXCERPT, Request, Response, shown},
     retry,
     sse::{self, Decoder},
 };
-use mas_contracts::{
-    Audience, CallContext, ChatRequest, Completion, Delivery, Error, ErrorKind, Result, Retry,
-};
+use mas_contracts::{Audience, CallContext, ChatRequest, Completion, Delivery, Error, Result, Retry};
 
 use super::{Exchange, Failure, failure};
-use crate::wire::{Piece, Reader, Wire};
+use crate::{
+    native,
+    wire::{Piece, Reader, Wire},
+};
 
 /// The most bytes of one answer: 128 MiB.
 const ANSWER_LIMIT: usize = 128 * 1024 * 1024;
@@ -63,10 +65,11 @@ impl Attempt<'_> {
         if !response.is_success() {
             return Err(self.refused(&sent.url, &mut response, limit).await);
         }
+        let mut arrival = Arrival { cx: self.cx, response, bytes: 0 };
         let mut reader = self.wire.reader();
         let mut first = Vec::new();
         let begins = loop {
-            let Some(bytes) = limit.hold(self.cx, response.chunk()).await? else { break None };
+            let Some(bytes) = arrival.next(limit).await? else { break None };
             first.extend_from_slice(&bytes);
             if let Some(byte) = first.iter().copied().find(|byte| !byte.is_ascii_whitespace()) {
                 break Some(byte);
@@ -77,12 +80,12 @@ impl Attempt<'_> {
         };
         // What a server says of the type of its answer is wrong too often to go by.
         match begins {
-            Some(b'{') => self.read_whole(&mut response, first, &mut *reader, limit, progress).await?,
+            Some(b'{') => self.read_whole(&mut arrival, first, &mut *reader, limit, progress).await?,
             Some(b'<') => {
                 let page = self.secrets.excerpt(&String::from_utf8_lossy(&first), 200, false);
                 return Err(failure::undecodable(&format!("a page of HTML: {page}")).into());
             }
-            _ => self.read_events(&mut response, first, &mut *reader, limit, progress).await?,
+            _ => self.read_events(&mut arrival, first, &mut *reader, limit, progress).await?,
         }
         if !reader.is_complete() {
             return Err(failure::incomplete(progress).into());
@@ -106,14 +109,13 @@ impl Attempt<'_> {
 
     async fn read_events(
         &self,
-        response: &mut Response,
+        arrival: &mut Arrival<'_>,
         first: Vec<u8>,
         reader: &mut dyn Reader,
         mut limit: Limit,
         progress: &mut Progress,
     ) -> Result<()> {
         let (mut decoder, mut events) = (Decoder::new(sse::EVENT_LIMIT), Vec::new());
-        let mut total = first.len();
         let mut decoded = decoder.push(&first, &mut events);
         loop {
             for event in events.drain(..) {
@@ -121,20 +123,16 @@ impl Attempt<'_> {
                 let pieces = reader.event(event.name.as_deref(), &event.data)?;
                 self.give(pieces, progress);
                 if reader.is_over() {
-                    self.drain(response).await;
+                    // The end of the body, so that the connection can be used again.
+                    let limit = Limit::new(self.cx, "idle_timeout", DRAIN);
+                    while let Ok(Some(_)) = arrival.next(limit).await {}
                     return Ok(());
                 }
                 limit = self.next_limit(reader);
             }
             decoded?;
-            if total > ANSWER_LIMIT {
-                return Err(too_long());
-            }
-            match limit.hold(self.cx, response.chunk()).await {
-                Ok(Some(bytes)) => {
-                    total = total.saturating_add(bytes.len());
-                    decoded = decoder.push(&bytes, &mut events);
-                }
+            match arrival.next(limit).await {
+                Ok(Some(bytes)) => decoded = decoder.push(&bytes, &mut events),
                 // All of it is here, whatever became of what might have followed.
                 Ok(None) | Err(_) if reader.is_complete() => return Ok(()),
                 Ok(None) => return Err(failure::incomplete(progress)),
@@ -145,7 +143,7 @@ impl Attempt<'_> {
 
     async fn read_whole(
         &self,
-        response: &mut Response,
+        arrival: &mut Arrival<'_>,
         first: Vec<u8>,
         reader: &mut dyn Reader,
         mut limit: Limit,
@@ -156,10 +154,7 @@ impl Attempt<'_> {
             if self.exchange.stream {
                 limit = self.next_limit(reader);
             }
-            let Some(bytes) = limit.hold(self.cx, response.chunk()).await? else { break };
-            if body.len().saturating_add(bytes.len()) > ANSWER_LIMIT {
-                return Err(too_long());
-            }
+            let Some(bytes) = arrival.next(limit).await? else { break };
             body.extend_from_slice(&bytes);
         }
         progress.events = 1;
@@ -193,11 +188,6 @@ impl Attempt<'_> {
         }
     }
 
-    async fn drain(&self, response: &mut Response) {
-        let limit = Limit::new(self.cx, "idle_timeout", DRAIN);
-        while let Ok(Some(_)) = limit.hold(self.cx, response.chunk()).await {}
-    }
-
     async fn refused(&self, url: &str, response: &mut Response, limit: Limit) -> Failure {
         let status = response.status();
         if let (300..=399, Some(location)) = (status, response.header("location")) {
@@ -218,7 +208,7 @@ impl Attempt<'_> {
             tracing::debug!(status, "the model takes the request in another form only");
             return Failure::Adapted;
         }
-        let error = self.wire.refusal(status, &body);
+        let error = self.wire.refusal(&shown(url), status, &body);
         let again = retry::is_transient(status) && error.retry() != Retry::Never;
         let retry = match (again, asked, error.retry()) {
             (false, ..) => Retry::Never,
@@ -231,8 +221,9 @@ impl Attempt<'_> {
     }
 
     fn asked_pause(&self, response: &Response) -> Option<Duration> {
-        let milliseconds = response.header("retry-after-ms").and_then(|value| value.trim().parse().ok());
-        milliseconds.map(Duration::from_millis).or_else(|| {
+        let milliseconds =
+            response.header("retry-after-ms").and_then(|value| value.trim().parse::<f64>().ok());
+        milliseconds.and_then(|value| Duration::try_from_secs_f64(value / 1000.0).ok()).or_else(|| {
             let now = self.cx.scope().tree.clock().unix_time();
             response.header("retry-after").and_then(|value| retry::retry_after(value, now))
         })
@@ -266,8 +257,21 @@ impl Limit {
     }
 }
 
-fn too_long() -> Error {
-    Error::new(ErrorKind::Limit, format!("the model's answer is larger than {ANSWER_LIMIT} bytes"))
-        .with_code("mas::llm::answer_too_large")
-        .with_delivery(Delivery::Answered)
+/// A body that arrives, bounded.
+struct Arrival<'a> {
+    cx: &'a CallContext,
+    response: Response,
+    bytes: usize,
+}
+
+impl Arrival<'_> {
+    /// The next bytes, within the limit; nothing at the end.
+    async fn next(&mut self, limit: Limit) -> Result<Option<Bytes>> {
+        let next = limit.hold(self.cx, self.response.chunk()).await?;
+        self.bytes = self.bytes.saturating_add(next.as_ref().map_or(0, Bytes::len));
+        if self.bytes > ANSWER_LIMIT {
+            return Err(native::limit(format!("the model's answer is larger than {ANSWER_LIMIT} bytes")));
+        }
+        Ok(next)
+    }
 }

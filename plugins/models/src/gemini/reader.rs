@@ -103,7 +103,7 @@ impl Answer {
             }
         } else {
             let kind = part.as_object().and_then(|part| part.keys().next()).map_or("", String::as_str);
-            tracing::debug!(part = kind, "a part of a kind that is not known is passed over");
+            tracing::warn!(part = kind, "a part of a kind that is not known is passed over");
         }
         Ok(())
     }

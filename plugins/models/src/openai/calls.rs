@@ -5,10 +5,11 @@
 //! piece with neither continues the last call. So a missing, drifting or repeated index, an empty or repeated id and
 //! a repeated name lead to the same calls.
 
-use mas_contracts::{Arguments, Delivery, Error, ErrorKind, Result, ToolCall};
+use mas_contracts::{Arguments, Result, ToolCall};
 use serde_json::Value;
 
 use super::reader::unreadable;
+use crate::native;
 
 /// Most calls in one answer.
 const CALL_LIMIT: usize = 128;
@@ -89,7 +90,7 @@ impl Draft {
             Some(other) => return Err(unreadable("the arguments of a tool call", &other.to_string())),
         }
         if self.arguments.len() > ARGUMENT_LIMIT {
-            return Err(too_much(format!(
+            return Err(native::limit(format!(
                 "the arguments of `{}` are longer than {ARGUMENT_LIMIT} bytes",
                 self.name
             )));
@@ -110,7 +111,7 @@ impl Calls {
             return draft.take(delta);
         }
         if self.0.len() >= CALL_LIMIT {
-            return Err(too_much(format!("the model asks for more than {CALL_LIMIT} calls at once")));
+            return Err(native::limit(format!("the model asks for more than {CALL_LIMIT} calls at once")));
         }
         let mut draft = Draft { index: delta.index, ..Draft::default() };
         draft.take(delta)?;
@@ -169,10 +170,4 @@ impl Calls {
         }
         Ok((calls, extras))
     }
-}
-
-fn too_much(message: String) -> Error {
-    Error::new(ErrorKind::Limit, message)
-        .with_code("mas::llm::answer_too_large")
-        .with_delivery(Delivery::Answered)
 }

@@ -19,8 +19,8 @@ use mas_contracts::{
 use mas_testkit::{CallContextBuilder, RecordingSink, build_context};
 use serde_json::json;
 
-use super::{Chat, ChatModel, OPENAI};
-use crate::params::Params;
+use super::{Chat, OPENAI};
+use crate::{native::Native, params::Params};
 
 const BUDGET: Duration = Duration::from_secs(30);
 const ATTEMPTS: usize = 4;
@@ -152,7 +152,7 @@ async fn a_thousand_calls_through_chaos() {
         let params = json!({"api_base": "http://h", "first_byte_timeout": 5, "idle_timeout": 5});
         let params = Params::read(&params).unwrap();
         let wire = Chat::new(&cx, &params, &OPENAI).unwrap();
-        let model = ChatModel { wire, exchange: params.exchange(&cx, Some(chaos.clone())).unwrap() };
+        let model = Native { wire, exchange: params.exchange(&cx, Some(chaos.clone())).unwrap() };
         let call =
             CallContextBuilder::new("a").turn(format!("t{seed}")).sink(sink.clone()).timeout(BUDGET).build();
         let turn = [Arc::new(Message::user("go"))];

@@ -15,25 +15,20 @@ mod calls;
 #[cfg(test)]
 mod chaos;
 mod reader;
+mod reasoning;
 mod request;
 mod url;
 
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{borrow::Cow, sync::Arc};
 
-use async_trait::async_trait;
 use mas_comm_kit::{Secret, http::HeaderText};
 use mas_contracts::{
-    Build, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, ModelContract,
-    Result, inventory, schema_of,
+    Build, BuildContext, Builder, ChatRequest, Descriptor, Error, ModelContract, Result, inventory, schema_of,
 };
 use serde_json::{Map, Value};
 
 use crate::{
-    exchange::Exchange,
+    native::{Native, PerModel},
     params::Params,
     refusal,
     wire::{Reader, Wire, WireRequest},
@@ -43,9 +38,6 @@ use request::Learnt;
 
 /// Fields that a model may turn out not to take, the more telling names first.
 const OPTIONAL: [&str; 4] = ["max_completion_tokens", "max_tokens", "stream_options", "temperature"];
-
-/// Most models whose ways are remembered; beyond it all are learnt anew.
-const MODELS: usize = 1000;
 
 inventory::submit! {
     Descriptor {
@@ -100,20 +92,13 @@ struct Chat {
     /// The variable of the key that is sent.
     key: Option<String>,
     extra: Map<String, Value>,
-    /// What was learnt, by model.
-    learnt: Mutex<HashMap<Arc<str>, Learnt>>,
-}
-
-/// A model behind a server that speaks the protocol.
-struct ChatModel {
-    wire: Chat,
-    exchange: Exchange,
+    learnt: PerModel<Learnt>,
 }
 
 fn open(cx: &BuildContext, params: &Value, provider: &Provider) -> Result<Arc<dyn ModelContract>> {
     let params = Params::read(params)?;
     let wire = Chat::new(cx, &params, provider)?;
-    Ok(Arc::new(ChatModel { wire, exchange: params.exchange(cx, None)? }))
+    Ok(Arc::new(Native { wire, exchange: params.exchange(cx, None)? }))
 }
 
 impl Chat {
@@ -137,18 +122,14 @@ impl Chat {
             headers,
             key: variable,
             extra: params.body.clone(),
-            learnt: Mutex::default(),
+            learnt: PerModel::default(),
         })
-    }
-
-    fn learnt(&self) -> MutexGuard<'_, HashMap<Arc<str>, Learnt>> {
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Wire for Chat {
     fn request(&self, request: &ChatRequest<'_>, stream: bool) -> Result<WireRequest> {
-        let learnt = self.learnt().get(request.model).cloned().unwrap_or_default();
+        let learnt = self.learnt.of(request.model);
         let body = request::body(request, self.provider, stream, &learnt, &self.extra);
         Ok(WireRequest { url: self.url.clone(), headers: self.headers.clone(), body })
     }
@@ -157,14 +138,8 @@ impl Wire for Chat {
         Box::new(ChatReader::new(self.provider))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Error {
-        refusal::refusal(
-            self.provider,
-            &mas_comm_kit::http::shown(&self.url),
-            self.key.as_deref(),
-            status,
-            body,
-        )
+    fn refusal(&self, url: &str, status: u16, body: &str) -> Error {
+        refusal::refusal(self.provider, url, self.key.as_deref(), status, body)
     }
 
     fn adapt(&self, request: &ChatRequest<'_>, status: u16, body: &str) -> bool {
@@ -176,25 +151,15 @@ impl Wire for Chat {
         if self.extra.contains_key(field) {
             return false;
         }
-        let mut all = self.learnt();
-        if all.len() >= MODELS && !all.contains_key(request.model) {
-            all.clear();
-        }
-        let learnt = all.entry(request.model.clone()).or_default();
-        if field == "max_tokens" {
-            learnt.completion_tokens = true;
-        } else {
-            learnt.dropped.insert(field);
-        }
+        self.learnt.learn(request.model, |learnt| {
+            if field == "max_tokens" {
+                learnt.completion_tokens = true;
+            } else {
+                learnt.dropped.insert(field);
+            }
+        });
         tracing::debug!(model = &**request.model, field, "the model does not take a field");
         // Also where another call has learnt it meanwhile; the exchange bounds how often.
         true
-    }
-}
-
-#[async_trait]
-impl ModelContract for ChatModel {
-    async fn chat(&self, cx: &CallContext, request: ChatRequest<'_>) -> Result<Completion> {
-        self.exchange.chat(&self.wire, cx, request).await
     }
 }

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     calls::{Calls, Delta},
+    reasoning::Reasoning,
     refusal,
 };
 use crate::wire::{Piece, Reader};
 
 /// Most bytes of a text.
-const TEXT_LIMIT: usize = 16 * 1024 * 1024;
+pub(super) const TEXT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Most characters of an unreadable chunk that an error shows.
 const SHOWN: usize = 120;
@@ -22,9 +23,8 @@ const SHOWN: usize = 120;
 pub(super) struct ChatReader {
     provider: &'static str,
     text: String,
-    reasoning: String,
-    /// The field by which the provider sends its reasoning.
-    reasoning_field: Option<&'static str>,
+    thought: String,
+    reasoning: Reasoning,
     calls: Calls,
     finish: Option<FinishReason>,
     usage: Usage,
@@ -36,8 +36,8 @@ impl ChatReader {
         Self {
             provider,
             text: String::new(),
-            reasoning: String::new(),
-            reasoning_field: None,
+            thought: String::new(),
+            reasoning: Reasoning::default(),
             calls: Calls::default(),
             finish: None,
             usage: Usage::default(),
@@ -65,9 +65,10 @@ impl ChatReader {
             if let Some(usage) = choice.get("usage").and_then(Value::as_object) {
                 self.usage = usage_of(usage);
             }
-            let delta = ["delta", "message"].iter().find_map(|key| choice.get(key)?.as_object());
-            if let Some(delta) = delta {
-                self.delta(delta, &mut pieces)?;
+            let delta =
+                ["delta", "message"].into_iter().find_map(|key| Some((key, choice.get(key)?.as_object()?)));
+            if let Some((key, delta)) = delta {
+                self.delta(delta, key == "message", &mut pieces)?;
             }
             if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
                 && self.finish != Some(FinishReason::Filtered)
@@ -78,16 +79,14 @@ impl ChatReader {
         Ok(pieces)
     }
 
-    fn delta(&mut self, delta: &Map<String, Value>, pieces: &mut Vec<Piece>) -> Result<()> {
-        if let Some((field, text)) = reasoning_of(delta) {
-            self.reasoning_field.get_or_insert(field);
-            push(&mut self.reasoning, &text, pieces, Piece::Reasoning)?;
-        }
-        let content = delta.get("content").unwrap_or(&Value::Null);
-        let text =
-            text_in(content).ok_or_else(|| unreadable("`content` is no text", &content.to_string()))?;
-        push(&mut self.text, &text, pieces, Piece::Text)?;
-        if let Some(refused) = delta.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty()) {
+    fn delta(&mut self, delta: &Map<String, Value>, whole: bool, pieces: &mut Vec<Piece>) -> Result<()> {
+        let content = Content::of(delta.get("content").unwrap_or(&Value::Null))?;
+        let thought = self.reasoning.take(delta, whole)?;
+        push(&mut self.thought, &thought, pieces, Piece::Reasoning)?;
+        push(&mut self.thought, &content.reasoning, pieces, Piece::Reasoning)?;
+        push(&mut self.text, &content.text, pieces, Piece::Text)?;
+        let refused = delta.get("refusal").and_then(Value::as_str).unwrap_or(&content.refusal);
+        if !refused.is_empty() {
             self.finish = Some(FinishReason::Filtered);
             push(&mut self.text, refused, pieces, Piece::Text)?;
         }
@@ -151,15 +150,15 @@ impl Reader for ChatReader {
         let this = *self;
         let (calls, extras) = this.calls.finish()?;
         let mut data = Map::new();
-        if let Some(field) = this.reasoning_field.filter(|_| !this.reasoning.is_empty()) {
-            data.insert("reasoning".to_owned(), json!({field: this.reasoning}));
+        if let Some(reasoning) = this.reasoning.replay(&this.thought) {
+            data.insert("reasoning".to_owned(), reasoning);
         }
         if extras.iter().any(|extra| !extra.is_null()) {
             data.insert("calls".to_owned(), Value::Array(extras));
         }
         Ok(Completion {
             text: this.text.into(),
-            reasoning: (!this.reasoning.is_empty()).then(|| this.reasoning.into()),
+            reasoning: (!this.thought.is_empty()).then(|| this.thought.into()),
             calls,
             provider_data: (!data.is_empty()).then(|| Arc::new(json!({this.provider: data}))),
             finish: this.finish.unwrap_or_default(),
@@ -178,49 +177,54 @@ fn push(
         return Ok(());
     }
     if whole.len().saturating_add(text.len()) > TEXT_LIMIT {
-        return Err(Error::new(
-            ErrorKind::Limit,
-            format!("the model's answer is longer than {TEXT_LIMIT} bytes"),
-        )
-        .with_code("mas::llm::answer_too_large")
-        .with_delivery(Delivery::Answered));
+        return Err(too_long());
     }
     whole.push_str(text);
     pieces.push(piece(text.into()));
     Ok(())
 }
 
-/// A content: text, nothing, or a list of parts whose texts count. `None` for anything else.
-fn text_in(content: &Value) -> Option<String> {
-    match content {
-        Value::Null => Some(String::new()),
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => {
-            let text = |part: &Value| match part {
-                Value::String(text) => Some(text.clone()),
-                part => part.get("text").and_then(Value::as_str).map(str::to_owned),
-            };
-            Some(parts.iter().filter_map(text).collect())
-        }
-        _ => None,
-    }
+/// What a content says: a text, nothing, or a list of parts.
+#[derive(Debug, Default)]
+struct Content {
+    text: String,
+    reasoning: String,
+    refusal: String,
 }
 
-/// The reasoning of a delta and its field. A provider that sends it twice means it once.
-fn reasoning_of(delta: &Map<String, Value>) -> Option<(&'static str, String)> {
-    let plain = ["reasoning_content", "reasoning"].into_iter().find_map(|field| {
-        let text = delta.get(field)?.as_str().filter(|text| !text.is_empty())?;
-        Some((field, text.to_owned()))
-    });
-    plain.or_else(|| {
-        let details = delta.get("reasoning_details")?.as_array()?;
-        let text = |detail: &Value| {
-            let text = detail.get("text").or_else(|| detail.get("summary"));
-            text.and_then(Value::as_str).map(str::to_owned)
-        };
-        Some(("reasoning", details.iter().filter_map(text).collect::<String>()))
-            .filter(|(_, text)| !text.is_empty())
-    })
+impl Content {
+    fn of(content: &Value) -> Result<Self> {
+        let mut told = Self::default();
+        match content {
+            Value::Null => {}
+            Value::String(text) => told.text.push_str(text),
+            Value::Array(parts) => parts.iter().try_for_each(|part| told.add(part))?,
+            other => return Err(unreadable("`content` is no text", &other.to_string())),
+        }
+        Ok(told)
+    }
+
+    fn add(&mut self, part: &Value) -> Result<()> {
+        let text = |key: &str| part.get(key).and_then(Value::as_str);
+        match (part, text("type").unwrap_or_default()) {
+            (Value::Null, _) => {}
+            (Value::String(text), _) => self.text.push_str(text),
+            // Mistral's: the thoughts are a text or a list of parts, sources are marked by parts without a text.
+            (_, "thinking" | "reasoning") => {
+                let thought = ["thinking", "reasoning", "text"].iter().find_map(|key| part.get(*key));
+                self.reasoning.push_str(&Self::of(thought.unwrap_or(&Value::Null))?.text);
+            }
+            (_, "reference") => {}
+            (_, "refusal") => self.refusal.push_str(text("refusal").unwrap_or_default()),
+            _ => match text("text") {
+                Some(text) => self.text.push_str(text),
+                None => {
+                    return Err(unreadable("a part of its `content` is of no known kind", &part.to_string()));
+                }
+            },
+        }
+        Ok(())
+    }
 }
 
 fn usage_of(usage: &Map<String, Value>) -> Usage {
@@ -238,6 +242,11 @@ fn finish_of(reason: &str) -> FinishReason {
         "content_filter" | "safety" => FinishReason::Filtered,
         _ => FinishReason::Stop,
     }
+}
+
+/// The error for an answer that is longer than the limit.
+pub(super) fn too_long() -> Error {
+    crate::native::limit(format!("the model's answer is longer than {TEXT_LIMIT} bytes"))
 }
 
 /// The error for what cannot be read; it is never passed over.

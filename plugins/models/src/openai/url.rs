@@ -46,6 +46,7 @@ pub(super) fn chat_url(base: &str) -> Result<String> {
 pub(super) fn is_azure(url: &str) -> bool {
     let host =
         url.split("://").nth(1).and_then(|rest| rest.split(['/', ':', '?']).next()).unwrap_or_default();
+    let host = host.to_ascii_lowercase();
     [".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"]
         .iter()
         .any(|end| host.ends_with(end))
@@ -77,6 +78,7 @@ mod tests {
             assert!(chat_url(wrong).is_err(), "{wrong}");
         }
         assert!(is_azure("https://x.openai.azure.com:443/openai"));
+        assert!(is_azure("https://X.OpenAI.Azure.com/openai"));
         assert!(!is_azure("https://x.openai.azure.com.evil.example/"));
     }
 }
