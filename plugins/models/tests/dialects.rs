@@ -1,27 +1,15 @@
-//! `openai` over real sockets: every dialect byte for byte, and what goes wrong.
+//! `openai` over real sockets: every dialect that is out there, split at every byte.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // a test may stop short
 #![allow(clippy::needless_pass_by_value)] // tables of cases read better with values
 
 #[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
-use mas_contracts::{
-    CONTEXT_LENGTH, Completion, Error, ErrorKind, FinishReason, Message, ModelContract, Result, ToolOutput,
-};
+use mas_contracts::{Audience, Completion, Result};
 use mas_testkit::http::{Act, RawServer};
 use rstest::rstest;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use support::{Turn, build, build_context};
-
-const KEY: &str = "sk-a-key-that-nobody-may-see";
-
-fn model(server: &RawServer, more: Value) -> Arc<dyn ModelContract> {
-    let cx = build_context(std::path::Path::new("."), &[("THE_KEY", KEY)]);
-    let mut params = json!({"api_base": server.url(), "api_key_env": "THE_KEY", "retry": {"attempts": 1}});
-    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    build("openai", &cx, &params).unwrap()
-}
+use support::{Turn, keyed};
 
 /// What came of a stream: the text, the reasoning, the calls, the usage, or the code of the error.
 fn seen(result: &Result<Completion>) -> Value {
@@ -69,10 +57,6 @@ fn calls(deltas: &[&str], reason: &str) -> String {
     data(&chunks.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-async fn ask(server: &RawServer, turn: &Turn) -> Result<Completion> {
-    turn.ask(&*model(server, json!({}))).await
-}
-
 /// The stream in one piece, then split at every byte boundary: the same result.
 async fn dialect(body: &str, wanted: Value) {
     let bytes = body.as_bytes().to_vec();
@@ -87,15 +71,19 @@ async fn dialect(body: &str, wanted: Value) {
     })
     .await
     .unwrap();
-    let model = model(&server, json!({}));
+    let quick = json!({"retry": {"attempts": 1}});
+    let model = keyed("openai", "sk-a-key", json!({"api_base": server.url()}), &quick);
     for number in 0..bytes.len() {
         let turn = Turn::new("a", "hi");
         let result = turn.ask(&*model).await;
         assert_eq!(seen(&result), wanted, "split {number}");
-        if let Ok(done) = &result
-            && done.reasoning.is_none()
-        {
-            assert_eq!(turn.pieces().concat(), *done.text, "split {number}");
+        if let Ok(done) = &result {
+            let thought = turn.sink.text(Audience::Reasoning);
+            assert_eq!(
+                (turn.said(), thought.as_str()),
+                (done.text.to_string(), done.reasoning.as_deref().unwrap_or("")),
+                "split {number}"
+            );
         }
     }
 }
@@ -131,8 +119,9 @@ async fn dialect(body: &str, wanted: Value) {
     calls(&[r#"{"index":0,"id":"x","function":{"name":"t","arguments":""}}"#,
         r#"{"index":1,"id":"y","function":{"name":"u","arguments":null}}"#,
         r#"{"index":2,"id":"z","function":{"name":"v"}}"#,
-        r#"{"index":3,"id":"w","function":{"name":"w","arguments":"null"}}"#], "tool_calls"),
-    asks(json!([["x", "t", "{}"], ["y", "u", "{}"], ["z", "v", "{}"], ["w", "w", "{}"]]))
+        r#"{"index":3,"id":"w","function":{"name":"w","arguments":"null"}}"#,
+        r#"{"index":4,"id":"v","function":{"name":"v","arguments":" "}}"#], "tool_calls"),
+    asks(json!([["x", "t", "{}"], ["y", "u", "{}"], ["z", "v", "{}"], ["w", "w", "{}"], ["v", "v", "{}"]]))
 )]
 #[case::r68_no_index(
     calls(&[r#"{"id":"x","function":{"name":"t","arguments":""}}"#, r#"{"function":{"arguments":"{\"a\":"}}"#,
@@ -190,140 +179,55 @@ async fn dialect(body: &str, wanted: Value) {
     r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#.to_owned(),
     says("ok", [1, 1])
 )]
+#[case::pieces_by_index_with_the_id_repeated(
+    calls(&[r#"{"index":0,"id":"x","type":"function","function":{"name":"t","arguments":""}}"#,
+        r#"{"index":1,"id":"y","function":{"name":"u","arguments":"{\"b\""}}"#,
+        r#"{"index":0,"id":"x","function":{"arguments":"{\"a\":"}}"#, r#"{"index":1,"function":{"arguments":":2}"}}"#,
+        r#"{"index":0,"function":{"name":null,"arguments":"1}"}}"#], "tool_calls"),
+    asks(json!([["x", "t", r#"{"a":1}"#], ["y", "u", r#"{"b":2}"#]]))
+)]
+#[case::r69_empty_ids_under_one_index(
+    calls(&[r#"{"index":0,"id":"","function":{"name":"t","arguments":"{\"a\":1}"}}"#,
+        r#"{"index":0,"id":"","function":{"name":"t","arguments":"{\"a\":2}"}}"#], "tool_calls"),
+    asks(json!([["", "t", r#"{"a":1}"#], ["", "t", r#"{"a":2}"#]]))
+)]
+#[case::usage_beside_the_choice(
+    data(&[r#"{"choices":[{"index":0,"delta":{"content":"a"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}"#,
+        r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":3,"completion_tokens":2}}]}"#, "[DONE]"]),
+    says("a", [3, 2])
+)]
+#[case::reasoning_twice_is_meant_once(
+    data(&[&delta(r#"{"reasoning_content":"hm","reasoning":"hm"}"#), &delta(r#"{"reasoning":"!","reasoning_details":[{"type":"reasoning.text","text":"!"}]}"#),
+        &delta(r#"{"content":"<think>a"}"#), "[DONE]"]),
+    json!({"text": "<think>a", "reasoning": "hm!", "calls": [], "usage": [0, 0], "finish": "Stop"})
+)]
+#[case::reasoning_in_parts_of_the_content(
+    data(&[&delta(r#"{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]}]}"#),
+        &delta(r#"{"content":[{"type":"text","text":"a"},{"type":"reference","reference_ids":[1]},"b"]}"#), "[DONE]"]),
+    json!({"text": "ab", "reasoning": "hm", "calls": [], "usage": [0, 0], "finish": "Stop"})
+)]
+#[case::reasoning_in_details(
+    data(&[&delta(r#"{"reasoning_details":[{"type":"reasoning.summary","summary":"h"},{"type":"reasoning.encrypted","data":"eA=="}]}"#),
+        &delta(r#"{"content":"a"}"#), "[DONE]"]),
+    json!({"text": "a", "reasoning": "h", "calls": [], "usage": [0, 0], "finish": "Stop"})
+)]
+#[case::a_refusal(
+    data(&[&delta(r#"{"refusal":"no"}"#), r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#, "[DONE]"]),
+    json!({"text": "no", "reasoning": null, "calls": [], "usage": [0, 0], "finish": "Filtered"})
+)]
+#[case::a_whole_answer_with_a_call(
+    r#"{"choices":[{"message":{"content":"a","tool_calls":[{"id":"x","function":{"name":"t","arguments":"{}"}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#.to_owned(),
+    json!({"text": "a", "reasoning": null, "calls": [["x", "t", "{}"]], "usage": [1, 2], "finish": "Stop"})
+)]
+#[case::a_content_that_is_a_number(data(&[&delta(r#"{"content":7}"#), "[DONE]"]), json!({"error": "mas::llm::unreadable"}))]
+#[case::a_part_of_no_known_kind(
+    data(&[&delta(r#"{"content":[{"type":"image_url","image_url":{"url":"u"}}]}"#), "[DONE]"]),
+    json!({"error": "mas::llm::unreadable"})
+)]
+#[case::a_page(" <html>please log in</html>".to_owned(), json!({"error": "mas::llm::undecodable"}))]
 #[case::cut_off(data(&[&delta(r#"{"content":"half"}"#)]), json!({"error": "mas::llm::incomplete"}))]
 #[case::r66_an_undecodable_chunk(data(&[&delta(r#"{"content":"a"}"#), "{nonsense", "[DONE]"]), json!({"error": "mas::llm::unreadable"}))]
 #[tokio::test]
 async fn a_dialect_split_anywhere_gives_the_same(#[case] body: String, #[case] wanted: Value) {
     dialect(&body, wanted).await;
-}
-
-async fn refused(status: u16, body: &'static str) -> (Error, usize) {
-    let server =
-        RawServer::start(move |_, _| vec![Act::answer(status, "application/json", body)]).await.unwrap();
-    let error = ask(&server, &Turn::new("a", "hi")).await.unwrap_err();
-    (error, server.requests().len())
-}
-
-#[rstest]
-#[case(
-    401,
-    "{\"error\":{\"message\":\"bad key sk-a-key-that-nobody-may-see\"}}",
-    ErrorKind::Unauthenticated,
-    "mas::run::unauthenticated"
-)]
-#[case(403, "{}", ErrorKind::Denied, "mas::run::denied")]
-#[case(404, "", ErrorKind::NotFound, "mas::run::not_found")]
-#[case(
-    400,
-    "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}",
-    ErrorKind::Invalid,
-    CONTEXT_LENGTH
-)]
-#[case(
-    400,
-    "{\"object\":\"error\",\"message\":\"This model's maximum context length is 8 tokens\"}",
-    ErrorKind::Invalid,
-    CONTEXT_LENGTH
-)]
-#[case(
-    429,
-    "{\"error\":{\"code\":\"insufficient_quota\",\"message\":\"pay\"}}",
-    ErrorKind::RateLimited,
-    "mas::llm::quota"
-)]
-#[case(500, "oops", ErrorKind::Unavailable, "mas::run::unavailable")]
-#[tokio::test]
-async fn a_refusal_says_why_and_shows_no_key(
-    #[case] status: u16,
-    #[case] body: &'static str,
-    #[case] kind: ErrorKind,
-    #[case] code: &str,
-) {
-    let (error, requests) = refused(status, body).await;
-    assert_eq!((error.kind(), &*error.code(), requests), (kind, code, 1));
-    let all = format!("{error:#} {error:?} {}", serde_json::to_string(&error).unwrap());
-    assert!(!all.contains(KEY), "{all}");
-    if status == 404 {
-        assert!(error.message().contains("/v1/chat/completions (HTTP 404); check `api_base`"), "{error}");
-    }
-}
-
-#[tokio::test]
-async fn a_field_that_a_model_does_not_take_is_left_out_and_remembered() {
-    const REFUSAL: &str = r#"{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}"#;
-    let server = RawServer::start(|_, request| {
-        if request.body.contains("\"max_tokens\"") {
-            return vec![Act::answer(400, "application/json", REFUSAL)];
-        }
-        let body = data(&[&delta(r#"{"content":"ok"}"#), "[DONE]"]);
-        vec![Act::stream(), Act::Send(body.into_bytes())]
-    })
-    .await
-    .unwrap();
-    let model = model(&server, json!({}));
-    let turn = Turn::new("a", "hi");
-    for _ in 0..2 {
-        let request = mas_contracts::ChatRequest { max_tokens: Some(7), ..turn.request() };
-        assert_eq!(&*model.chat(&turn.cx, request).await.unwrap().text, "ok");
-    }
-    let sent: Vec<Value> =
-        server.requests().iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
-    assert_eq!(sent.len(), 3, "refused once, then known");
-    assert_eq!(
-        (&sent[1]["max_completion_tokens"], &sent[2]["max_completion_tokens"]),
-        (&json!(7), &json!(7))
-    );
-}
-
-#[tokio::test]
-async fn a_history_with_everything_is_sent_as_the_protocol_wants_it() {
-    let server = RawServer::start(|_, _| {
-        vec![Act::stream(), Act::Send(data(&[&delta(r#"{"content":"ok"}"#), "[DONE]"]).into_bytes())]
-    })
-    .await
-    .unwrap();
-    let mut turn = Turn::new("a", "hi");
-    let call = |id: &str, arguments: &str| mas_contracts::ToolCall {
-        id: id.into(),
-        name: "t".into(),
-        arguments: mas_contracts::Arguments::from_text(arguments),
-    };
-    turn.messages.push(Arc::new(Message::Assistant {
-        parts: Vec::new(),
-        reasoning: Some("hm".into()),
-        calls: vec![call("x", ""), call("y", "{broken")],
-        provider_data: Some(Arc::new(json!({"openai": {"reasoning": {"reasoning_content": "hm"}, "calls": [null, {"google": {"thought_signature": "s"}}]}}))),
-    }));
-    for (id, output) in [("x", ToolOutput::text("1")), ("y", ToolOutput::error("not an object"))] {
-        turn.messages.push(Arc::new(Message::Tool { call: id.into(), name: "t".into(), output }));
-    }
-    ask(&server, &turn).await.unwrap();
-    let request = server.requests().remove(0);
-    assert_eq!(request.line, "POST /v1/chat/completions HTTP/1.1");
-    assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
-    let body: Value = serde_json::from_str(&request.body).unwrap();
-    assert_eq!((&body["stream"], &body["stream_options"]), (&json!(true), &json!({"include_usage": true})));
-    let messages = body["messages"].as_array().unwrap();
-    assert_eq!(messages[2]["reasoning_content"], "hm");
-    assert_eq!(messages[2]["content"], Value::Null);
-    let replayed = &messages[2]["tool_calls"];
-    assert_eq!(replayed[0]["function"]["arguments"], "{}");
-    assert_eq!(replayed[1]["function"]["arguments"], r#"{"malformed":"{broken"}"#);
-    assert_eq!(replayed[1]["extra_content"], json!({"google": {"thought_signature": "s"}}));
-    assert_eq!(messages[3], json!({"role": "tool", "tool_call_id": "x", "content": "1"}));
-    assert_eq!(messages[4], json!({"role": "tool", "tool_call_id": "y", "content": "[error] not an object"}));
-}
-
-#[tokio::test]
-async fn a_filtered_answer_says_so() {
-    let body = data(&[
-        &delta(r#"{"refusal":"no"}"#),
-        r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#,
-        "[DONE]",
-    ]);
-    let server = RawServer::start(move |_, _| vec![Act::stream(), Act::Send(body.clone().into_bytes())])
-        .await
-        .unwrap();
-    let done = ask(&server, &Turn::new("a", "hi")).await.unwrap();
-    assert_eq!((&*done.text, done.finish), ("no", FinishReason::Filtered));
 }

@@ -1,6 +1,7 @@
 //! The mock algorithm, in its order.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use std::{path::Path, sync::Arc};
@@ -54,30 +55,30 @@ async fn without_tools_it_echoes() {
 #[tokio::test(start_paused = true)]
 async fn arithmetic_goes_to_the_calculator_wherever_it_stands() {
     let mut turn = Turn::new("qa", "What is 2+2?");
-    turn.tools = vec![delegate(), search(), calc()];
+    turn.asks.tools = vec![delegate(), search(), calc()];
     assert_eq!(arguments(&turn).await, ("calc".to_owned(), json!({"expression": "2+2"})));
     let mut turn = Turn::new("qa", "Plan a 3-day trip");
-    turn.tools = vec![search(), calc()];
+    turn.asks.tools = vec![search(), calc()];
     assert_eq!(arguments(&turn).await, ("calc".to_owned(), json!({"expression": "1+1"})));
 }
 
 #[tokio::test(start_paused = true)]
 async fn query_comes_before_the_first_tool() {
     let mut turn = Turn::new("qa", "Who wrote it?");
-    turn.tools = vec![delegate(), calc(), search()];
+    turn.asks.tools = vec![delegate(), calc(), search()];
     assert_eq!(arguments(&turn).await, ("search".to_owned(), json!({"query": "Who wrote it?"})));
     let mut turn = Turn::new("qa", "");
-    turn.tools = vec![search()];
+    turn.asks.tools = vec![search()];
     assert_eq!(arguments(&turn).await.1, json!({"query": "general knowledge"}));
     let mut turn = Turn::new("qa", "Plan a trip");
-    turn.tools = vec![delegate(), calc()];
+    turn.asks.tools = vec![delegate(), calc()];
     assert_eq!(arguments(&turn).await, ("delegate_to_fares".to_owned(), json!({"task": "Plan a trip"})));
 }
 
 #[tokio::test(start_paused = true)]
 async fn required_parameters_are_filled_by_examples_then_by_type() {
     let mut turn = Turn::new("qa", "hello");
-    turn.tools = vec![tool(
+    turn.asks.tools = vec![tool(
         "book",
         json!({
             "properties": {
@@ -99,11 +100,11 @@ async fn tool_results_of_the_turn_are_the_answer() {
         Arc::new(Message::Tool { call: "c".into(), name: "calc".into(), output: ToolOutput::text(text) })
     };
     let mut turn = Turn::new("qa", "2+2");
-    turn.tools = vec![calc()];
-    turn.history = vec![result("old")];
-    turn.messages.extend([result(" four\n"), result("five\n")]);
+    turn.asks.tools = vec![calc()];
+    turn.asks.history = vec![result("old")];
+    turn.asks.turn.extend([result(" four\n"), result("five\n")]);
     assert_eq!(&*turn.ask(&*mock()).await.unwrap().text, "four\n\nfive");
-    turn.messages.push(result(&"é".repeat(3000)));
+    turn.asks.turn.push(result(&"é".repeat(3000)));
     assert_eq!(turn.ask(&*mock()).await.unwrap().text.chars().count(), 2000);
 }
 

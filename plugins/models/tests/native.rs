@@ -107,19 +107,19 @@ fn call(id: &str, arguments: Arguments) -> ToolCall {
 /// A turn with everything that is awkward to write.
 fn awkward() -> Turn {
     let mut turn = Turn::new("a", "Now?");
-    turn.model = "m".into();
+    turn.asks.model = "m".into();
     let calls = vec![
         call("one.1", Arguments::object(Map::from_iter([("to".to_owned(), json!("Bern"))]))),
         call("two", Arguments::Malformed("{\"to\": ".into())),
     ];
-    turn.history = vec![
+    turn.asks.history = vec![
         Arc::new(Message::User { parts: vec![Part::text("Look"), image(), Part::text(" ")] }),
         Arc::new(Message::Assistant { parts: vec![], reasoning: None, calls, provider_data: None }),
         result("one.1", "fares", ToolOutput { parts: vec![image()], is_error: false }),
         result("two", "fares", ToolOutput { parts: vec![], is_error: true }),
         Arc::new(Message::assistant("")),
     ];
-    turn.tools = vec![Arc::new(ToolSpec {
+    turn.asks.tools = vec![Arc::new(ToolSpec {
         name: "fares".into(),
         description: "Fares.".into(),
         parameters: json!({}),
@@ -223,15 +223,15 @@ async fn what_an_answer_was_signed_with_is_sent_back() {
         let server = RawServer::start(script).await.unwrap();
         let model = model(provider, &server, &json!({}));
         let mut turn = Turn::new("a", "Fares?");
-        turn.model = "m".into();
+        turn.asks.model = "m".into();
         let first = turn.ask(&*model).await.unwrap();
         assert_eq!((&*first.text, first.reasoning.as_deref()), ("Two ", Some("Think.")), "{provider}");
         assert_eq!(turn.pieces().concat(), "Think.Two ");
         assert_eq!((first.usage.input_tokens, first.usage.output_tokens), (8, 4));
         let named = said(&first, &["c1", "call_9"]);
-        turn.messages.push(named.clone());
-        turn.messages.push(result("c1", "fares", ToolOutput::text("42")));
-        turn.messages.push(result("call_9", "now", ToolOutput::error("no clock")));
+        turn.asks.turn.push(named.clone());
+        turn.asks.turn.push(result("c1", "fares", ToolOutput::text("42")));
+        turn.asks.turn.push(result("call_9", "now", ToolOutput::error("no clock")));
         turn.ask(&*model).await.unwrap();
         let second = body(&server, 1);
         let (past, results) = if provider == "gemini" {
@@ -261,8 +261,8 @@ async fn what_an_answer_was_signed_with_is_sent_back() {
         assert_eq!(Value::Array(both), expected);
         // Of an earlier turn, Anthropic wants no reasoning; Gemini wants its signatures always.
         let mut later = Turn::new("a", "Thanks");
-        later.model = "m".into();
-        later.history = turn.messages.clone();
+        later.asks.model = "m".into();
+        later.asks.history = turn.asks.turn.clone();
         later.ask(&*model).await.unwrap();
         assert_eq!(server.requests()[2].body.contains("U0lH"), provider == "gemini");
     }

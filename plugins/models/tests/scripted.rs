@@ -1,6 +1,7 @@
 //! Scripts: conditions, replies, templates, waits and what is said about a broken one.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)] // a test may stop short
 
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod support;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -44,9 +45,9 @@ async fn the_documented_script_plays() {
     let answer = turn.ask(&*model).await.unwrap();
     assert_eq!(&*answer.calls[0].id, "call_1_1");
     assert_eq!(answer.calls[0].arguments.to_json(), r#"{"task":"Fare for: Plan a Trip"}"#);
-    turn.messages.push(result("delegate_to_fares", "42 EUR", false));
+    turn.asks.turn.push(result("delegate_to_fares", "42 EUR", false));
     assert_eq!(text(&*model, &turn).await, "The fare desk says: 42 EUR");
-    turn.messages.push(result("delegate_to_fares", "timeout", true));
+    turn.asks.turn.push(result("delegate_to_fares", "timeout", true));
     assert_eq!(text(&*model, &turn).await, "I could not reach fares.");
     let fares = Turn::new("fares", "Fare for: x");
     assert_eq!(text(&*model, &fares).await, "42 EUR");
@@ -81,11 +82,11 @@ async fn the_documented_script_plays() {
 async fn conditions(#[case] condition: &str, #[case] holds: bool) {
     let model = script(&format!("rules:\n  - {condition}\n    say: 'yes'\n  - say: 'no'\n"));
     let mut turn = Turn::new("qa", "Plan it");
-    turn.history = vec![result("find", "old turn", true)];
-    turn.messages.push(Arc::new(Message::assistant("let me see")));
-    turn.messages.push(result("calc", "broken", true));
-    turn.messages.push(result("calc", "4", false));
-    turn.messages.push(result("search", "broken", true));
+    turn.asks.history = vec![result("find", "old turn", true)];
+    turn.asks.turn.push(Arc::new(Message::assistant("let me see")));
+    turn.asks.turn.push(result("calc", "broken", true));
+    turn.asks.turn.push(result("calc", "4", false));
+    turn.asks.turn.push(result("search", "broken", true));
     assert_eq!(text(&*model, &turn).await, if holds { "yes" } else { "no" });
 }
 
@@ -126,7 +127,7 @@ async fn a_wait_ends_by_cancel_or_deadline() {
 async fn no_rule_names_agent_and_text() {
     let model = script("rules: [{agent: other, say: x}]");
     let mut turn = Turn::new("qa", &"word ".repeat(30));
-    turn.messages.push(result("calc", "4", false));
+    turn.asks.turn.push(result("calc", "4", false));
     let error = turn.ask(&*model).await.err().unwrap();
     assert_eq!(error.code(), "mas::scripted::no_rule");
     assert_eq!(

@@ -1,17 +1,18 @@
-//! A turn, a request and a build context for tests, on tokio's clock.
+//! A turn, and providers, for tests.
 #![allow(clippy::unwrap_used)] // a test may stop short
 
 use std::{
+    path::Path,
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use mas_contracts::{
-    Audience, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, Event,
-    EventKind, EventSink, Message, ModelContract, Result, Scope, ToolSpec, Tree, TreeLimits, inventory,
+    Audience, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, EventKind,
+    ModelContract, Result, inventory,
 };
 use mas_models as _; // links the registrations
-use mas_testkit::TokioClock;
+use mas_testkit::{CallContextBuilder, OwnedRequest, RecordingSink};
 use serde_json::Value;
 
 pub(crate) use mas_testkit::build_context;
@@ -27,51 +28,28 @@ pub(crate) fn build(name: &str, cx: &BuildContext, params: &Value) -> Result<Arc
     }
 }
 
-/// Keeps the text that was emitted, with when it came.
-#[derive(Debug, Default)]
-pub(crate) struct Heard(Mutex<Vec<(Instant, String)>>);
-
-impl EventSink for Heard {
-    fn emit(&self, event: Event) {
-        if let EventKind::TextDelta { text, .. } = event.kind {
-            self.0.lock().unwrap().push((tokio::time::Instant::now().into_std(), text.to_string()));
-        }
-    }
+/// The provider with these parameters and, beside them, `more`; the key is in `THE_KEY`.
+pub(crate) fn keyed(name: &str, key: &str, mut params: Value, more: &Value) -> Arc<dyn ModelContract> {
+    params["api_key_env"] = "THE_KEY".into();
+    params.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+    build(name, &build_context(Path::new("."), &[("THE_KEY", key)]), &params).unwrap()
 }
 
 /// A turn of one agent, to be asked about.
 pub(crate) struct Turn {
     pub(crate) cx: CallContext,
-    pub(crate) heard: Arc<Heard>,
-    pub(crate) model: Arc<str>,
-    pub(crate) history: Vec<Arc<Message>>,
-    pub(crate) messages: Vec<Arc<Message>>,
-    pub(crate) tools: Vec<Arc<ToolSpec>>,
+    pub(crate) sink: Arc<RecordingSink>,
+    pub(crate) asks: OwnedRequest,
 }
 
 impl Turn {
     /// Agent, what the user says.
     pub(crate) fn new(agent: &str, text: &str) -> Self {
-        let heard = Arc::new(Heard::default());
-        let scope = Scope {
-            session: "s".into(),
-            turn: "t".into(),
-            agent: agent.into(),
-            depth: 0,
-            parent: None,
-            caller: None,
-            sink: heard.clone(),
-            tree: Arc::new(Tree::new(TreeLimits::default(), TokioClock::shared())),
-        };
-        let deadline = tokio::time::Instant::now().into_std() + Duration::from_secs(60);
-        Self {
-            cx: CallContext::new(Arc::new(scope), deadline),
-            heard,
-            model: "gpt-4o".into(),
-            history: Vec::new(),
-            messages: vec![Arc::new(Message::user(text))],
-            tools: Vec::new(),
-        }
+        let sink = RecordingSink::new();
+        let cx = CallContextBuilder::new(agent).session("s").turn("t").sink(sink.clone()).build();
+        let mut asks = OwnedRequest::new(text);
+        (asks.model, asks.system) = ("gpt-4o".into(), "You help.".to_owned());
+        Self { cx, sink, asks }
     }
 
     pub(crate) async fn ask(&self, model: &dyn ModelContract) -> Result<Completion> {
@@ -79,25 +57,65 @@ impl Turn {
     }
 
     pub(crate) fn request(&self) -> ChatRequest<'_> {
-        ChatRequest {
-            model: &self.model,
-            system: "You help.",
-            history: &self.history,
-            turn: &self.messages,
-            prompt: &[],
-            tools: &self.tools,
-            audience: Audience::Answer,
-            temperature: None,
-            max_tokens: None,
-            output_schema: None,
-        }
+        self.asks.borrow()
+    }
+
+    /// The text that was emitted, reasoning too, with when it came.
+    fn heard(&self) -> Vec<(Instant, String)> {
+        let recorded = self.sink.recorded().into_iter();
+        recorded
+            .filter_map(|recorded| match recorded.event.kind {
+                EventKind::TextDelta { text, .. } => Some((recorded.at.into_std(), text.to_string())),
+                _ => None,
+            })
+            .collect()
     }
 
     pub(crate) fn pieces(&self) -> Vec<String> {
-        self.heard.0.lock().unwrap().iter().map(|(_, text)| text.clone()).collect()
+        self.heard().into_iter().map(|(_, text)| text).collect()
     }
 
     pub(crate) fn times(&self) -> Vec<Instant> {
-        self.heard.0.lock().unwrap().iter().map(|(at, _)| *at).collect()
+        self.heard().into_iter().map(|(at, _)| at).collect()
+    }
+
+    /// The pieces of the answer, together.
+    pub(crate) fn said(&self) -> String {
+        self.sink.text(Audience::Answer)
+    }
+
+    /// How many notices there were.
+    pub(crate) fn notices(&self) -> usize {
+        self.sink.kinds().into_iter().filter(|kind| matches!(kind, EventKind::Notice { .. })).count()
+    }
+}
+
+/// Keeps what is logged.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    /// Keeps everything that this thread logs, also what libraries do, until the guard is dropped.
+    pub(crate) fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
+        let log = Self::default();
+        let writer = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_env_filter("trace").with_writer(move || writer.clone()).finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl std::io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
