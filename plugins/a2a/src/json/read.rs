@@ -14,6 +14,7 @@ use base64::{
 };
 use serde_json::{Map, Value};
 
+use super::node::{Fields, Node, into_map};
 use crate::model::{Failure, Violation};
 
 /// How many wrong fields are told at most.
@@ -76,7 +77,7 @@ impl Problems {
 
 /// A JSON object that is read field by field. Fields that nobody takes are ignored.
 pub(crate) struct Object<'a> {
-    fields: Map<String, Value>,
+    fields: Fields<'a>,
     path: Path<'a>,
     /// Whether any name is written in snake_case, which is rare.
     snake: bool,
@@ -84,15 +85,15 @@ pub(crate) struct Object<'a> {
 
 impl<'a> Object<'a> {
     /// The object that `value` is; `null` is an empty one.
-    pub(crate) fn of(value: Value, path: Path<'a>, problems: &mut Problems) -> Option<Self> {
+    pub(crate) fn of(value: Node<'a>, path: Path<'a>, problems: &mut Problems) -> Option<Self> {
         match value {
-            Value::Object(fields) => {
-                let snake = fields.keys().any(|name| name.contains('_'));
+            Node::Object(fields) => {
+                let snake = fields.iter().any(|(name, _)| name.contains('_'));
                 Some(Self { fields, path, snake })
             }
-            Value::Null => Some(Self { fields: Map::new(), path, snake: false }),
+            Node::Null => Some(Self { fields: Fields::new(), path, snake: false }),
             other => {
-                problems.add(path, format!("is {}, not an object", kind(&other)));
+                problems.add(path, format!("is {}, not an object", other.kind()));
                 None
             }
         }
@@ -105,68 +106,67 @@ impl<'a> Object<'a> {
 
     /// What it holds, as it is.
     pub(crate) fn into_fields(self) -> Map<String, Value> {
-        self.fields
+        into_map(self.fields)
+    }
+
+    /// Where the field is of an object that has it, in snake_case if not as `name` is. The last one counts.
+    fn find(&self, name: &str) -> Option<usize> {
+        let place = |name: &str| self.fields.iter().rposition(|(it, _)| it == name);
+        place(name).or_else(|| if self.snake { place(&snake_case(name)) } else { None })
     }
 
     /// Whether the field is there and not `null`.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let there = |name: &str| self.fields.get(name).is_some_and(|value| !value.is_null());
-        there(name) || (self.snake && there(&snake_case(name)))
+        self.find(name).and_then(|at| self.fields.get(at)).is_some_and(|(_, value)| !value.is_null())
     }
 
     /// A field as it is; `null` as absent. `name` is in camelCase.
-    pub(crate) fn value(&mut self, name: &str) -> Option<Value> {
+    pub(crate) fn value(&mut self, name: &str) -> Option<Node<'a>> {
         self.raw(name).filter(|value| !value.is_null())
     }
 
     /// A field as it is, `null` included.
-    pub(crate) fn raw(&mut self, name: &str) -> Option<Value> {
-        let camel = self.fields.swap_remove(name);
-        if camel.is_some() || !self.snake { camel } else { self.fields.swap_remove(&snake_case(name)) }
+    pub(crate) fn raw(&mut self, name: &str) -> Option<Node<'a>> {
+        let at = self.find(name)?;
+        Some(self.fields.swap_remove(at).1)
     }
 
     /// A text.
-    pub(crate) fn text(&mut self, name: &str, problems: &mut Problems) -> Option<String> {
+    pub(crate) fn text(&mut self, name: &str, problems: &mut Problems) -> Option<Cow<'a, str>> {
         match self.value(name)? {
-            Value::String(text) => Some(text),
+            Node::Text(text) => Some(text),
             other => {
-                problems.add(Path::Field(&self.path, name), format!("is {}, not a text", kind(&other)));
+                problems.add(Path::Field(&self.path, name), format!("is {}, not a text", other.kind()));
                 None
             }
         }
     }
 
     /// A text that is not empty; an empty one counts as absent.
-    pub(crate) fn filled(&mut self, name: &str, problems: &mut Problems) -> Option<String> {
+    pub(crate) fn filled(&mut self, name: &str, problems: &mut Problems) -> Option<Cow<'a, str>> {
         self.text(name, problems).filter(|text| !text.is_empty())
     }
 
     /// A text that has to be there and not empty.
-    pub(crate) fn required(&mut self, name: &str, problems: &mut Problems) -> String {
+    pub(crate) fn required(&mut self, name: &str, problems: &mut Problems) -> Cow<'a, str> {
         let there = self.has(name);
         let text = self.text(name, problems);
-        match text {
-            Some(text) if !text.is_empty() => text,
-            Some(_) => {
-                problems.add(Path::Field(&self.path, name), "is empty");
-                String::new()
-            }
-            None => {
-                if !there {
-                    problems.add(Path::Field(&self.path, name), "is required");
-                }
-                String::new()
-            }
-        }
+        let wrong = match &text {
+            Some(text) if text.is_empty() => "is empty",
+            None if !there => "is required",
+            _ => return text.unwrap_or_default(),
+        };
+        problems.add(Path::Field(&self.path, name), wrong);
+        Cow::Borrowed("")
     }
 
     /// A yes or no.
     pub(crate) fn flag(&mut self, name: &str, problems: &mut Problems) -> Option<bool> {
         match self.value(name)? {
-            Value::Bool(flag) => Some(flag),
+            Node::Flag(flag) => Some(flag),
             other => {
                 problems
-                    .add(Path::Field(&self.path, name), format!("is {}, not true or false", kind(&other)));
+                    .add(Path::Field(&self.path, name), format!("is {}, not true or false", other.kind()));
                 None
             }
         }
@@ -178,7 +178,7 @@ impl<'a> Object<'a> {
         let number = whole(&value).and_then(|number| i32::try_from(number).ok());
         if number.is_none() {
             let path = Path::Field(&self.path, name);
-            problems.add(path, format!("is {}, not a whole number of 32 bits", kind(&value)));
+            problems.add(path, format!("is {}, not a whole number of 32 bits", value.kind()));
         }
         number
     }
@@ -201,7 +201,7 @@ impl<'a> Object<'a> {
     ) -> Option<T> {
         let value = self.value(name)?;
         let found = match &value {
-            Value::String(word) => of(Ok(word)),
+            Node::Text(word) => of(Ok(word)),
             other => whole(other).and_then(|number| of(Err(number))),
         };
         if found.is_none() {
@@ -224,32 +224,32 @@ impl<'a> Object<'a> {
     pub(crate) fn map(&mut self, name: &str, problems: &mut Problems) -> Map<String, Value> {
         match self.value(name) {
             None => Map::new(),
-            Some(Value::Object(map)) => map,
+            Some(Node::Object(fields)) => into_map(fields),
             Some(other) => {
-                problems.add(Path::Field(&self.path, name), format!("is {}, not an object", kind(&other)));
+                problems.add(Path::Field(&self.path, name), format!("is {}, not an object", other.kind()));
                 Map::new()
             }
         }
     }
 
     /// A list; absent is empty.
-    pub(crate) fn list(&mut self, name: &str, problems: &mut Problems) -> Vec<Value> {
+    pub(crate) fn list(&mut self, name: &str, problems: &mut Problems) -> Vec<Node<'a>> {
         match self.value(name) {
             None => Vec::new(),
-            Some(Value::Array(list)) => list,
+            Some(Node::List(list)) => list,
             Some(other) => {
-                problems.add(Path::Field(&self.path, name), format!("is {}, not a list", kind(&other)));
+                problems.add(Path::Field(&self.path, name), format!("is {}, not a list", other.kind()));
                 Vec::new()
             }
         }
     }
 
     /// A list that has to be there, with at least one element.
-    pub(crate) fn elements(&mut self, name: &str, problems: &mut Problems) -> Vec<Value> {
+    pub(crate) fn elements(&mut self, name: &str, problems: &mut Problems) -> Vec<Node<'a>> {
         let wrong = match self.value(name) {
-            Some(Value::Array(list)) if !list.is_empty() => return list,
-            Some(Value::Array(_)) => "is empty".into(),
-            Some(other) => format!("is {}, not a list", kind(&other)).into(),
+            Some(Node::List(list)) if !list.is_empty() => return list,
+            Some(Node::List(_)) => "is empty".into(),
+            Some(other) => format!("is {}, not a list", other.kind()).into(),
             None => Cow::Borrowed("is required"),
         };
         problems.add(Path::Field(&self.path, name), wrong);
@@ -257,15 +257,15 @@ impl<'a> Object<'a> {
     }
 
     /// A list of texts; absent is empty.
-    pub(crate) fn texts(&mut self, name: &str, problems: &mut Problems) -> Vec<String> {
+    pub(crate) fn texts(&mut self, name: &str, problems: &mut Problems) -> Vec<Cow<'a, str>> {
         let list = self.list(name, problems);
         let field = Path::Field(&self.path, name);
         let mut texts = Vec::with_capacity(list.len());
         for (at, value) in list.into_iter().enumerate() {
             match value {
-                Value::String(text) => texts.push(text),
+                Node::Text(text) => texts.push(text),
                 other => {
-                    problems.add(Path::Index(&field, at), format!("is {}, not a text", kind(&other)));
+                    problems.add(Path::Index(&field, at), format!("is {}, not a text", other.kind()));
                 }
             }
         }
@@ -284,27 +284,15 @@ impl<'a> Object<'a> {
 }
 
 /// The whole number that a value is: a number without a fraction, or one as text.
-fn whole(value: &Value) -> Option<i64> {
+fn whole(value: &Node<'_>) -> Option<i64> {
     match value {
-        Value::Number(number) => number.as_i64().or_else(|| {
+        Node::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9.0e15)?;
             #[expect(clippy::cast_possible_truncation, reason = "whole, and far below 2^63")]
             Some(float as i64)
         }),
-        Value::String(text) => text.trim().parse().ok(),
+        Node::Text(text) => text.trim().parse().ok(),
         _ => None,
-    }
-}
-
-/// What a value is, for a person.
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 
@@ -327,7 +315,7 @@ mod tests {
     use super::*;
 
     fn object(value: Value, problems: &mut Problems) -> Object<'static> {
-        Object::of(value, Path::Root, problems).expect("an object")
+        Object::of(value.into(), Path::Root, problems).expect("an object")
     }
 
     #[test]

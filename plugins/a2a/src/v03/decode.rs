@@ -1,13 +1,13 @@
 //! Reads requests of v0.3.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use mas_contracts::{Content, Part, PartMeta, TaskMessage};
 use serde_json::{Map, Value};
 
 use super::names::{self, Shape};
 use crate::{
-    json::{Object, Path, Problems},
+    json::{Node, Object, Path, Problems},
     model::{
         Authentication, CancelTask, Dialect, Failure, GetTask, PushConfig, PushKey, SendMessage,
         SubscribeToTask, Violation,
@@ -24,7 +24,7 @@ pub(super) const WRAPPED: &str = "data_part_compat";
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn send(params: Value, shape: Shape) -> Result<SendMessage, Failure> {
+pub(crate) fn send(params: Node<'_>, shape: Shape) -> Result<SendMessage, Failure> {
     let mut problems = Problems::default();
     let root = Path::Root;
     let Some(mut object) = Object::of(params, root, &mut problems) else {
@@ -45,7 +45,7 @@ pub(crate) fn send(params: Value, shape: Shape) -> Result<SendMessage, Failure> 
     if let Some(value) = object.value("configuration") {
         let path = Path::Field(&root, "configuration");
         if let Some(mut configuration) = Object::of(value, path, &mut problems) {
-            accepted_output_modes = configuration.texts("acceptedOutputModes", &mut problems);
+            accepted_output_modes = configuration.texts("acceptedOutputModes", &mut problems).into_iter().map(Into::into).collect();
             history_length =
                 configuration.count("historyLength", &mut problems).filter(|&messages| messages > 0);
             return_immediately = configuration.flag("blocking", &mut problems) == Some(false);
@@ -76,7 +76,7 @@ pub(crate) fn send(params: Value, shape: Shape) -> Result<SendMessage, Failure> 
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn get_task(params: Value) -> Result<GetTask, Failure> {
+pub(crate) fn get_task(params: Node<'_>) -> Result<GetTask, Failure> {
     read(params, |object, problems| GetTask {
         id: object.required("id", problems).into(),
         history_length: object.count("historyLength", problems).filter(|&messages| messages > 0),
@@ -87,7 +87,7 @@ pub(crate) fn get_task(params: Value) -> Result<GetTask, Failure> {
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn cancel(params: Value) -> Result<CancelTask, Failure> {
+pub(crate) fn cancel(params: Node<'_>) -> Result<CancelTask, Failure> {
     read(params, |object, problems| CancelTask {
         id: object.required("id", problems).into(),
         metadata: object.map("metadata", problems),
@@ -98,7 +98,7 @@ pub(crate) fn cancel(params: Value) -> Result<CancelTask, Failure> {
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn resubscribe(params: Value, after: Option<u64>) -> Result<SubscribeToTask, Failure> {
+pub(crate) fn resubscribe(params: Node<'_>, after: Option<u64>) -> Result<SubscribeToTask, Failure> {
     read(params, |object, problems| SubscribeToTask { id: object.required("id", problems).into(), after })
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn resubscribe(params: Value, after: Option<u64>) -> Result<Subscribe
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn set_push(params: Value) -> Result<PushConfig, Failure> {
+pub(crate) fn set_push(params: Node<'_>) -> Result<PushConfig, Failure> {
     let name = "pushNotificationConfig";
     let config = read(params, |object, problems| {
         let task: Arc<str> = object.required("taskId", problems).into();
@@ -120,7 +120,7 @@ pub(crate) fn set_push(params: Value) -> Result<PushConfig, Failure> {
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn create_push(task: &str, body: Value) -> Result<PushConfig, Failure> {
+pub(crate) fn create_push(task: &str, body: Node<'_>) -> Result<PushConfig, Failure> {
     let name = "pushNotificationConfig";
     let config = read(body, |object, problems| {
         let id = object.filled("configId", problems);
@@ -145,7 +145,7 @@ pub(crate) fn create_push(task: &str, body: Value) -> Result<PushConfig, Failure
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn push_key(params: Value, id_required: bool) -> Result<PushKey, Failure> {
+pub(crate) fn push_key(params: Node<'_>, id_required: bool) -> Result<PushKey, Failure> {
     let name = "pushNotificationConfigId";
     read(params, |object, problems| PushKey {
         task: object.required("id", problems).into(),
@@ -161,11 +161,11 @@ pub(crate) fn push_key(params: Value, id_required: bool) -> Result<PushKey, Fail
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn list_push(params: Value) -> Result<Arc<str>, Failure> {
+pub(crate) fn list_push(params: Node<'_>) -> Result<Arc<str>, Failure> {
     read(params, |object, problems| object.required("id", problems).into())
 }
 
-fn read<T>(params: Value, of: impl FnOnce(&mut Object<'_>, &mut Problems) -> T) -> Result<T, Failure> {
+fn read<T>(params: Node<'_>, of: impl FnOnce(&mut Object<'_>, &mut Problems) -> T) -> Result<T, Failure> {
     let mut problems = Problems::default();
     let Some(mut object) = Object::of(params, Path::Root, &mut problems) else {
         return Err(unreadable(problems));
@@ -182,7 +182,7 @@ fn unreadable(problems: Problems) -> Failure {
     }
 }
 
-fn message(value: Value, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<TaskMessage> {
+fn message(value: Node<'_>, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<TaskMessage> {
     let mut object = Object::of(value, path, problems)?;
     if object.text("kind", problems).is_some_and(|kind| kind != "message") {
         problems.add(Path::Field(&path, "kind"), "is not `message`");
@@ -211,11 +211,11 @@ fn message(value: Value, path: Path<'_>, shape: Shape, problems: &mut Problems) 
     })
 }
 
-fn shared(texts: Vec<String>) -> Vec<Arc<str>> {
+fn shared(texts: Vec<Cow<'_, str>>) -> Vec<Arc<str>> {
     texts.into_iter().map(Into::into).collect()
 }
 
-fn part(value: Value, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<Part> {
+fn part(value: Node<'_>, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<Part> {
     let mut object = Object::of(value, path, problems)?;
     let kind = object.filled("kind", problems);
     let mut metadata = object.map("metadata", problems);
@@ -255,7 +255,7 @@ fn with(content: Content, meta: PartMeta) -> Part {
 }
 
 fn file_part(
-    value: Value,
+    value: Node<'_>,
     metadata: Map<String, Value>,
     path: Path<'_>,
     shape: Shape,
@@ -267,8 +267,8 @@ fn file_part(
     };
     let mut file = Object::of(value, path, problems)?;
     let meta = PartMeta {
-        media_type: file.filled("mimeType", problems),
-        filename: file.filled("name", problems),
+        media_type: file.filled("mimeType", problems).map(Into::into),
+        filename: file.filled("name", problems).map(Into::into),
         metadata,
     };
     match (file.has(bytes), file.has(uri)) {
@@ -289,7 +289,7 @@ fn file_part(
 
 /// Data: an object, doubly wrapped over HTTP+JSON. What the SDKs wrapped is unwrapped.
 fn data_of(
-    value: Value,
+    value: Node<'_>,
     metadata: &mut Map<String, Value>,
     path: Path<'_>,
     shape: Shape,
@@ -312,18 +312,18 @@ fn nested(object: &mut Object<'_>, name: &str, problems: &mut Problems) -> Optio
     object.value(name).and_then(|value| push_config(value, Path::Field(&at, name), problems))
 }
 
-fn push_config(value: Value, path: Path<'_>, problems: &mut Problems) -> Option<PushConfig> {
+fn push_config(value: Node<'_>, path: Path<'_>, problems: &mut Problems) -> Option<PushConfig> {
     let mut object = Object::of(value, path, problems)?;
     let authentication = object.value("authentication").and_then(|value| {
         let mut object = Object::of(value, Path::Field(&path, "authentication"), problems)?;
-        let scheme = object.texts("schemes", problems).into_iter().next()?;
-        Some(Authentication { scheme, credentials: object.filled("credentials", problems) })
+        let scheme = object.texts("schemes", problems).into_iter().next()?.into();
+        Some(Authentication { scheme, credentials: object.filled("credentials", problems).map(Into::into) })
     });
     Some(PushConfig {
         id: object.filled("id", problems).unwrap_or_default().into(),
         task: Arc::from(""),
-        url: object.required("url", problems),
-        token: object.filled("token", problems),
+        url: object.required("url", problems).into(),
+        token: object.filled("token", problems).map(Into::into),
         authentication,
         dialect: Dialect::V03,
     })
