@@ -45,7 +45,11 @@ pub(crate) fn send(params: Node<'_>, shape: Shape) -> Result<SendMessage, Failur
     if let Some(value) = object.value("configuration") {
         let path = Path::Field(&root, "configuration");
         if let Some(mut configuration) = Object::of(value, path, &mut problems) {
-            accepted_output_modes = configuration.texts("acceptedOutputModes", &mut problems).into_iter().map(Into::into).collect();
+            accepted_output_modes = configuration
+                .texts("acceptedOutputModes", &mut problems)
+                .into_iter()
+                .map(Into::into)
+                .collect();
             history_length =
                 configuration.count("historyLength", &mut problems).filter(|&messages| messages > 0);
             return_immediately = configuration.flag("blocking", &mut problems) == Some(false);

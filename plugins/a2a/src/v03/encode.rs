@@ -14,7 +14,6 @@ use crate::{
 };
 
 /// Something in one of the shapes.
-#[derive(Clone, Copy)]
 struct Shaped<'a, T: ?Sized>(Shape, &'a T);
 
 /// What is written in two shapes.
@@ -52,8 +51,8 @@ impl Serialize for TaskShown<'_> {
 impl Serialize for Sent<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.1 {
-            SendReply::Task(task) => named("task", Shaped(self.0, task), serializer),
-            SendReply::Message(message) => named("message", Shaped(self.0, message), serializer),
+            SendReply::Task(task) => named("task", self.0, task, serializer),
+            SendReply::Message(message) => named("message", self.0, message, serializer),
         }
     }
 }
@@ -61,10 +60,10 @@ impl Serialize for Sent<'_> {
 impl Serialize for Event<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.1 {
-            StreamItem::Task(task) => named("task", Shaped(self.0, task), serializer),
-            StreamItem::Message(message) => named("message", Shaped(self.0, message), serializer),
-            StreamItem::Status(update) => named("statusUpdate", Shaped(self.0, update), serializer),
-            StreamItem::Artifact(update) => named("artifactUpdate", Shaped(self.0, update), serializer),
+            StreamItem::Task(task) => named("task", self.0, task, serializer),
+            StreamItem::Message(message) => named("message", self.0, message, serializer),
+            StreamItem::Status(update) => named("statusUpdate", self.0, update, serializer),
+            StreamItem::Artifact(update) => named("artifactUpdate", self.0, update, serializer),
         }
     }
 }
@@ -90,12 +89,17 @@ impl Serialize for Pushes<'_> {
 }
 
 /// A value as it is over JSON-RPC, under a name over HTTP+JSON.
-fn named<T: Write, S: Serializer>(name: &str, it: Shaped<'_, T>, serializer: S) -> Result<S::Ok, S::Error> {
-    match it.0 {
-        Shape::Rpc => it.serialize(serializer),
+fn named<T: Write, S: Serializer>(
+    name: &str,
+    shape: Shape,
+    it: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match shape {
+        Shape::Rpc => it.write(shape, serializer),
         Shape::Rest => {
             let mut map = serializer.serialize_map(Some(1))?;
-            map.serialize_entry(name, &it)?;
+            map.serialize_entry(name, &Shaped(shape, it))?;
             map.end()
         }
     }

@@ -73,7 +73,7 @@ fn told(failure: &Failure) -> Vec<String> {
 #[test]
 fn a_message_is_read_from_both_shapes_into_the_same_thing() {
     for (shape, value) in [(Shape::Rpc, rpc_message()), (Shape::Rest, rest_message())] {
-        let request = send(json!({ "message": value }), shape).expect("a request");
+        let request = send(json!({ "message": value }).into(), shape).expect("a request");
         assert_eq!(request.message, message(), "{shape:?}");
         assert!(!request.return_immediately, "who does not say `blocking` waits");
     }
@@ -97,7 +97,8 @@ fn what_a_send_is_configured_with() {
             "blocking": false, "historyLength": 0, "acceptedOutputModes": ["text/plain"],
             "pushNotificationConfig": {"url": "https://h/x", "token": "t",
                 "authentication": {"schemes": ["Bearer", "Basic"], "credentials": "c"}},
-        }, "metadata": {"a": 1}}),
+        }, "metadata": {"a": 1}})
+        .into(),
         Shape::Rpc,
     )
     .expect("a request");
@@ -109,7 +110,7 @@ fn what_a_send_is_configured_with() {
     assert_eq!(push.authentication.expect("authentication").scheme, "Bearer");
     let rest = json!({"message": {"messageId": "m", "role": 1, "content": [{"text": "x"}]},
         "configuration": {"historyLength": 3, "pushNotification": {"url": "https://h/y"}}});
-    let request = send(rest, Shape::Rest).expect("a request");
+    let request = send(rest.into(), Shape::Rest).expect("a request");
     assert_eq!(request.history_length, Some(3));
     assert_eq!(request.push.expect("a webhook").url, "https://h/y");
 }
@@ -121,7 +122,8 @@ fn what_is_wrong_is_told_with_its_place() {
             {"kind": "text", "data": {}}, {"kind": "video", "text": "x"}, {"text": "a", "data": {}},
             {"kind": "file", "file": {"bytes": "AA==", "uri": "u"}}, {"kind": "data", "data": [1]}, 7,
             {"kind": "file", "file": {"bytes": "*"}},
-        ]}, "configuration": {"blocking": "no"}}),
+        ]}, "configuration": {"blocking": "no"}})
+        .into(),
         Shape::Rpc,
     )
     .expect_err("a failure");
@@ -141,23 +143,24 @@ fn what_is_wrong_is_told_with_its_place() {
             "configuration.blocking is a text, not true or false",
         ]
     );
-    let failure = send(json!({"message": {"messageId": "m", "role": "user", "parts": []}}), Shape::Rpc)
-        .expect_err("a failure");
+    let failure =
+        send(json!({"message": {"messageId": "m", "role": "user", "parts": []}}).into(), Shape::Rpc)
+            .expect_err("a failure");
     assert_eq!(told(&failure), ["message.parts is empty"]);
-    let failure = send(json!({}), Shape::Rest).expect_err("a failure");
+    let failure = send(json!({}).into(), Shape::Rest).expect_err("a failure");
     assert_eq!(told(&failure), ["message is required"]);
-    let failure = send(json!([]), Shape::Rpc).expect_err("a failure");
+    let failure = send(json!([]).into(), Shape::Rpc).expect_err("a failure");
     assert_eq!(told(&failure), [" is a list, not an object"]);
 }
 
 #[test]
 fn requests_about_tasks() {
-    let request = get_task(json!({"id": "t", "historyLength": 2})).expect("a request");
+    let request = get_task(json!({"id": "t", "historyLength": 2}).into()).expect("a request");
     assert_eq!((&*request.id, request.history_length), ("t", Some(2)));
-    assert_eq!(cancel(json!({"id": "t"})).expect("a request").id.as_ref(), "t");
-    assert_eq!(resubscribe(json!({"id": "t"}), Some(4)).expect("a request").after, Some(4));
+    assert_eq!(cancel(json!({"id": "t"}).into()).expect("a request").id.as_ref(), "t");
+    assert_eq!(resubscribe(json!({"id": "t"}).into(), Some(4)).expect("a request").after, Some(4));
     assert_eq!(
-        told(&get_task(json!({"historyLength": -1})).expect_err("a failure")),
+        told(&get_task(json!({"historyLength": -1}).into()).expect_err("a failure")),
         ["id is required", "historyLength is negative"]
     );
 }
@@ -165,23 +168,23 @@ fn requests_about_tasks() {
 #[test]
 fn requests_about_webhooks() {
     let params = json!({"taskId": "t", "pushNotificationConfig": {"id": "p", "url": "https://h"}});
-    let config = set_push(params).expect("a config");
+    let config = set_push(params.into()).expect("a config");
     assert_eq!((&*config.task, &*config.id, config.url.as_str()), ("t", "p", "https://h"));
     assert_eq!(
-        told(&set_push(json!({"taskId": "t"})).expect_err("a failure")),
+        told(&set_push(json!({"taskId": "t"}).into()).expect_err("a failure")),
         ["pushNotificationConfig is required"]
     );
-    let key = push_key(json!({"id": "t"}), false).expect("a key");
+    let key = push_key(json!({"id": "t"}).into(), false).expect("a key");
     assert_eq!((&*key.task, &*key.id), ("t", ""));
-    assert!(push_key(json!({"id": "t"}), true).is_err());
-    assert_eq!(&*list_push(json!({"id": "t"})).expect("a task"), "t");
+    assert!(push_key(json!({"id": "t"}).into(), true).is_err());
+    assert_eq!(&*list_push(json!({"id": "t"}).into()).expect("a task"), "t");
     for body in [
         json!({"pushNotificationConfig": {"id": "p", "url": "https://h"}}),
         json!({"parent": "tasks/t", "configId": "p",
             "config": {"name": "tasks/t/pushNotificationConfigs/p",
                 "pushNotificationConfig": {"url": "https://h"}}}),
     ] {
-        let config = create_push("t", body).expect("a config");
+        let config = create_push("t", body.into()).expect("a config");
         assert_eq!((&*config.task, &*config.id, config.url.as_str()), ("t", "p", "https://h"));
     }
 }
