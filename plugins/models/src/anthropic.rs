@@ -29,14 +29,14 @@ mod schema;
 
 use std::{borrow::Cow, sync::Arc};
 
-use mas_comm_kit::http::HeaderText;
+use mas_comm_kit::http::{HeaderText, Transport};
 use mas_contracts::{
-    Build, BuildContext, Builder, ChatRequest, Descriptor, Error, Result, inventory, schema_of,
+    Build, BuildContext, Builder, ChatRequest, Descriptor, Error, ModelContract, Result, inventory, schema_of,
 };
 use serde_json::{Map, Value};
 
 use crate::{
-    native::{self, Base, Native, PerModel},
+    native::{self, Base, PerModel},
     params::Params,
     refusal,
     wire::{Reader, Wire, WireRequest},
@@ -60,12 +60,17 @@ inventory::submit! {
         example: Cow::Borrowed("model_access: {provider: anthropic}\n"),
         schema: schema_of::<Params>,
         check: Params::check,
-        builder: Builder::Model(Build::Linked(|cx, params| {
-            let params = Params::read(params)?;
-            let exchange = params.exchange(cx, None)?;
-            Ok(Arc::new(Native { wire: Messages::new(cx, params)?, exchange }))
-        })),
+        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, None))),
     }
+}
+
+/// The provider, over the team's HTTP client unless a transport is given.
+pub(crate) fn open(
+    cx: &BuildContext,
+    params: &Value,
+    transport: Option<Arc<dyn Transport>>,
+) -> Result<Arc<dyn ModelContract>> {
+    native::open(cx, params, transport, |params| Messages::new(cx, params))
 }
 
 /// The wire form.
@@ -79,7 +84,7 @@ struct Messages {
 }
 
 impl Messages {
-    fn new(cx: &BuildContext, params: Params) -> Result<Self> {
+    fn new(cx: &BuildContext, params: &Params) -> Result<Self> {
         let key = params.key(cx, Some(USUAL_KEY))?;
         let mut own = vec![("anthropic-version".to_owned(), HeaderText::Plain("2023-06-01".to_owned()))];
         let variable =
@@ -89,7 +94,7 @@ impl Messages {
             url: url(params.api_base.as_deref().unwrap_or(USUAL_BASE)),
             headers: native::headers(own, params.headers()),
             key: variable,
-            extra: params.body,
+            extra: params.body.clone(),
             learnt: PerModel::default(),
         })
     }

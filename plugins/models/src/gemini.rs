@@ -28,14 +28,15 @@ mod request;
 
 use std::{borrow::Cow, sync::Arc};
 
-use mas_comm_kit::http::HeaderText;
+use mas_comm_kit::http::{HeaderText, Transport};
 use mas_contracts::{
-    Build, BuildContext, Builder, ChatRequest, Descriptor, Error, Result, Retry, inventory, schema_of,
+    Build, BuildContext, Builder, ChatRequest, Descriptor, Error, ModelContract, Result, Retry, inventory,
+    schema_of,
 };
 use serde_json::{Map, Value};
 
 use crate::{
-    native::{self, Base, Native, PerModel},
+    native::{self, Base, PerModel},
     params::Params,
     wire::{Reader, Wire, WireRequest},
 };
@@ -58,12 +59,17 @@ inventory::submit! {
         example: Cow::Borrowed("model_access: {provider: gemini}\n"),
         schema: schema_of::<Params>,
         check: Params::check,
-        builder: Builder::Model(Build::Linked(|cx, params| {
-            let params = Params::read(params)?;
-            let exchange = params.exchange(cx, None)?;
-            Ok(Arc::new(Native { wire: Contents::new(cx, params)?, exchange }))
-        })),
+        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, None))),
     }
+}
+
+/// The provider, over the team's HTTP client unless a transport is given.
+pub(crate) fn open(
+    cx: &BuildContext,
+    params: &Value,
+    transport: Option<Arc<dyn Transport>>,
+) -> Result<Arc<dyn ModelContract>> {
+    native::open(cx, params, transport, |params| Contents::new(cx, params))
 }
 
 /// The wire form.
@@ -78,7 +84,7 @@ struct Contents {
 }
 
 impl Contents {
-    fn new(cx: &BuildContext, params: Params) -> Result<Self> {
+    fn new(cx: &BuildContext, params: &Params) -> Result<Self> {
         let [usual, _] = USUAL_KEYS;
         let usual = USUAL_KEYS.into_iter().find(|name| cx.env.get(name).is_some()).unwrap_or(usual);
         let key = params.key(cx, Some(usual))?;
@@ -86,9 +92,9 @@ impl Contents {
         let own = key.map(|key| ("x-goog-api-key".to_owned(), HeaderText::Secret(key)));
         Ok(Self {
             headers: native::headers(own.into_iter().collect(), params.headers()),
-            base: params.api_base.unwrap_or_else(|| USUAL_BASE.to_owned()),
+            base: params.api_base.as_deref().unwrap_or(USUAL_BASE).to_owned(),
             key: variable,
-            extra: params.body,
+            extra: params.body.clone(),
             told: PerModel::default(),
         })
     }

@@ -17,6 +17,8 @@
 //! The others share one exchange over HTTP: its limits, its retries and its rules for answers that end early.
 
 mod anthropic;
+#[cfg(test)]
+mod chaos;
 mod exchange;
 mod gemini;
 mod mock;

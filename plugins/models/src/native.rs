@@ -7,19 +7,19 @@ use std::{
 
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use mas_comm_kit::http::HeaderText;
+use mas_comm_kit::http::{HeaderText, Transport};
 use mas_contracts::{
-    Arguments, CallContext, ChatRequest, Completion, Content, Delivery, Error, ErrorKind, Message,
-    ModelContract, Part, Result, Retry,
+    Arguments, BuildContext, CallContext, ChatRequest, Completion, Content, Delivery, Error, ErrorKind,
+    Message, ModelContract, Part, Result, Retry,
 };
 use serde_json::{Map, Value};
 
-use crate::{exchange::Exchange, wire::Wire};
+use crate::{exchange::Exchange, params::Params, wire::Wire};
 
 /// A provider: its wire form, and what makes the calls.
-pub(crate) struct Native<W> {
-    pub(crate) wire: W,
-    pub(crate) exchange: Exchange,
+struct Native<W> {
+    wire: W,
+    exchange: Exchange,
 }
 
 #[async_trait]
@@ -27,6 +27,20 @@ impl<W: Wire> ModelContract for Native<W> {
     async fn chat(&self, cx: &CallContext, request: ChatRequest<'_>) -> Result<Completion> {
         self.exchange.chat(&self.wire, cx, request).await
     }
+}
+
+/// A provider by its parameters, over the team's HTTP client unless a transport is given.
+///
+/// # Errors
+/// Wrong parameters, a key that is missing, and those of the client.
+pub(crate) fn open<W: Wire + 'static>(
+    cx: &BuildContext,
+    params: &Value,
+    transport: Option<Arc<dyn Transport>>,
+    wire: impl FnOnce(&Params) -> Result<W>,
+) -> Result<Arc<dyn ModelContract>> {
+    let params = Params::read(params)?;
+    Ok(Arc::new(Native { wire: wire(&params)?, exchange: params.exchange(cx, transport)? }))
 }
 
 /// What was learnt of each model. It forgets all when it knows of too many.

@@ -12,8 +12,6 @@
 //! Source: the OpenAI API reference, "Chat Completions"; what other servers make of it is in the tests.
 
 mod calls;
-#[cfg(test)]
-mod chaos;
 mod reader;
 mod reasoning;
 mod request;
@@ -21,14 +19,17 @@ mod url;
 
 use std::{borrow::Cow, sync::Arc};
 
-use mas_comm_kit::{Secret, http::HeaderText};
+use mas_comm_kit::{
+    Secret,
+    http::{HeaderText, Transport},
+};
 use mas_contracts::{
     Build, BuildContext, Builder, ChatRequest, Descriptor, Error, ModelContract, Result, inventory, schema_of,
 };
 use serde_json::{Map, Value};
 
 use crate::{
-    native::{Native, PerModel},
+    native::{self, PerModel},
     params::Params,
     refusal,
     wire::{Reader, Wire, WireRequest},
@@ -51,7 +52,7 @@ inventory::submit! {
         ),
         schema: schema_of::<Params>,
         check: Params::check,
-        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, &OPENAI))),
+        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, None))),
     }
 }
 
@@ -65,7 +66,7 @@ inventory::submit! {
         example: Cow::Borrowed("model_access: {provider: ollama}\nmodels: {defaults: {llm: llama3.2}}\n"),
         schema: schema_of::<Params>,
         check: Params::check,
-        builder: Builder::Model(Build::Linked(|cx, params| open(cx, params, &OLLAMA))),
+        builder: Builder::Model(Build::Linked(|cx, params| open_at(cx, params, &OLLAMA, None))),
     }
 }
 
@@ -95,10 +96,22 @@ struct Chat {
     learnt: PerModel<Learnt>,
 }
 
-fn open(cx: &BuildContext, params: &Value, provider: &Provider) -> Result<Arc<dyn ModelContract>> {
-    let params = Params::read(params)?;
-    let wire = Chat::new(cx, &params, provider)?;
-    Ok(Arc::new(Native { wire, exchange: params.exchange(cx, None)? }))
+/// The provider `openai`, over the team's HTTP client unless a transport is given.
+pub(crate) fn open(
+    cx: &BuildContext,
+    params: &Value,
+    transport: Option<Arc<dyn Transport>>,
+) -> Result<Arc<dyn ModelContract>> {
+    open_at(cx, params, &OPENAI, transport)
+}
+
+fn open_at(
+    cx: &BuildContext,
+    params: &Value,
+    provider: &Provider,
+    transport: Option<Arc<dyn Transport>>,
+) -> Result<Arc<dyn ModelContract>> {
+    native::open(cx, params, transport, |params| Chat::new(cx, params, provider))
 }
 
 impl Chat {
