@@ -17,3 +17,5 @@ mod model;
 mod moment;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v03;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod v1;

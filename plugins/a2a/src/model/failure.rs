@@ -35,6 +35,8 @@ pub(crate) enum Reason {
     InvalidParams,
     /// The request's media type is not taken.
     UnsupportedMediaType,
+    /// No media type of the answer is one that the caller takes.
+    NotAcceptable,
     /// The body is larger than the limit.
     TooLarge,
     /// Who calls is not known.
@@ -49,6 +51,37 @@ pub(crate) enum Reason {
     Timeout,
     /// A defect of the server.
     Internal,
+}
+
+impl Reason {
+    /// The word that tells a program why (`ErrorInfo.reason`).
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::TaskNotFound => "TASK_NOT_FOUND",
+            Self::TaskNotCancelable => "TASK_NOT_CANCELABLE",
+            Self::PushNotificationNotSupported => "PUSH_NOTIFICATION_NOT_SUPPORTED",
+            Self::UnsupportedOperation => "UNSUPPORTED_OPERATION",
+            Self::ContentTypeNotSupported => "CONTENT_TYPE_NOT_SUPPORTED",
+            Self::InvalidAgentResponse => "INVALID_AGENT_RESPONSE",
+            Self::ExtendedAgentCardNotConfigured => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+            Self::ExtensionSupportRequired => "EXTENSION_SUPPORT_REQUIRED",
+            Self::VersionNotSupported => "VERSION_NOT_SUPPORTED",
+            Self::ParseError => "PARSE_ERROR",
+            Self::InvalidRequest => "INVALID_REQUEST",
+            Self::MethodNotFound => "METHOD_NOT_FOUND",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
+            Self::InvalidParams => "INVALID_PARAMS",
+            Self::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
+            Self::NotAcceptable => "NOT_ACCEPTABLE",
+            Self::TooLarge => "REQUEST_TOO_LARGE",
+            Self::Unauthenticated => "UNAUTHENTICATED",
+            Self::PermissionDenied => "PERMISSION_DENIED",
+            Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
+            Self::Unavailable => "UNAVAILABLE",
+            Self::Timeout => "TIMEOUT",
+            Self::Internal => "INTERNAL_ERROR",
+        }
+    }
 }
 
 /// What is wrong with one field.

@@ -75,7 +75,9 @@ pub(crate) fn code(reason: Reason) -> i32 {
         Reason::InvalidAgentResponse => -32006,
         Reason::ExtendedAgentCardNotConfigured => -32007,
         Reason::ParseError => -32700,
-        Reason::InvalidRequest | Reason::TooLarge | Reason::MethodNotAllowed => -32600,
+        Reason::InvalidRequest | Reason::TooLarge | Reason::MethodNotAllowed | Reason::NotAcceptable => {
+            -32600
+        }
         Reason::MethodNotFound => -32601,
         Reason::InvalidParams => -32602,
         Reason::ExtensionSupportRequired
