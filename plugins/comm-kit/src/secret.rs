@@ -62,16 +62,50 @@ impl Secrets {
     #[must_use]
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut out = Cow::Borrowed(text);
-        for secret in &self.0 {
-            if out.contains(&*secret.0) {
-                out = Cow::Owned(out.replace(&*secret.0, STARS));
-            }
-            let escaped = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
-            if *escaped != *secret.0 && out.contains(&escaped) {
-                out = Cow::Owned(out.replace(&escaped, STARS));
+        for form in self.forms() {
+            if out.contains(&*form) {
+                out = Cow::Owned(out.replace(&*form, STARS));
             }
         }
         out
+    }
+
+    /// As [`Secrets::scrub`], for a text of which parts were cut off before, each with a `…` in its place: the
+    /// beginning of a secret before one goes, too, from 4 bytes on.
+    #[must_use]
+    pub fn scrub_cut(&self, text: &str) -> String {
+        let scrubbed = self.scrub(text);
+        let mut parts = scrubbed.split('…').peekable();
+        let mut out = String::with_capacity(scrubbed.len());
+        while let Some(part) = parts.next() {
+            let begun = parts.peek().and_then(|_| self.begun_at(part));
+            match begun.and_then(|at| part.get(..at)) {
+                Some(before) => out.extend([before, STARS]),
+                None => out.push_str(part),
+            }
+            if parts.peek().is_some() {
+                out.push('…');
+            }
+        }
+        out
+    }
+
+    /// Where in a text a secret begins that goes on after its end.
+    fn begun_at(&self, text: &str) -> Option<usize> {
+        let begins = |form: Cow<'_, str>| {
+            let lengths = (SHORTEST..form.len()).rev().filter(|length| form.is_char_boundary(*length));
+            lengths.filter_map(|length| text.strip_suffix(form.get(..length)?)).map(str::len).next()
+        };
+        self.forms().filter_map(begins).min()
+    }
+
+    /// The secrets as they are, and as parts of a JSON string.
+    fn forms(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.0.iter().flat_map(|secret| {
+            let escaped = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
+            let escaped = (*escaped != *secret.0).then_some(Cow::Owned(escaped));
+            [Cow::Borrowed(&*secret.0)].into_iter().chain(escaped)
+        })
     }
 
     /// The first `limit` bytes or a little less of a text, scrubbed; `whole` is false where the text was cut
@@ -110,6 +144,21 @@ mod tests {
         assert_eq!(known.scrub("key sk-1234-long, sk-1234, on"), "key ***, ***, on");
         assert_eq!(known.scrub(r#"{"echo": "a\"b\\c"}"#), r#"{"echo": "***"}"#);
         assert!(matches!(known.scrub("nothing here"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_a_cut_left_of_a_secret_is_hidden() {
+        let known = secrets(&["sk-1234", "Bearer sk-1234", "a\"b\\cd"]);
+        let cases = [
+            ("a: sk-12…; b: sk-1234…", "a: ***…; b: ***…"),
+            ("a: Bearer sk-123…, sk-12", "a: ***…, sk-12"),
+            (r#"{"echo": "a\"b\\…"#, r#"{"echo": "***…"#),
+            ("sk-… is short, … and ……", "sk-… is short, … and ……"),
+            ("sk-12", "sk-12"),
+        ];
+        for (text, shown) in cases {
+            assert_eq!(known.scrub_cut(text), shown);
+        }
     }
 
     #[test]
