@@ -146,7 +146,10 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
 /// The error that a stream tells of.
 pub(crate) fn in_stream(provider: &str, error: &Value) -> Error {
     let mut told = Told::of_value(&serde_json::json!({ "error": error }));
-    told.message.truncate(told.message.floor_char_boundary(EXCERPT));
+    if told.message.len() > EXCERPT {
+        told.message.truncate(told.message.floor_char_boundary(EXCERPT));
+        told.message.push('…');
+    }
     let failed = |kind, what: &str| {
         Error::new(kind, format!("{provider} {what}: {}", told.message)).with_delivery(Delivery::Answered)
     };

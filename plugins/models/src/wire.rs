@@ -77,4 +77,6 @@ pub(crate) enum Piece {
     Reasoning(Arc<str>),
     /// A part of a tool call: nothing to emit, but no retry after it.
     Call,
+    /// Something that is passed over, and its kind as the server has it; a warning in the log.
+    Passed(&'static str, Arc<str>),
 }

@@ -344,6 +344,18 @@ async fn refusals_before_the_first_token() {
 }
 
 #[tokio::test]
+async fn an_address_where_nothing_is_is_named_whole() {
+    for (provider, path) in
+        [("anthropic", "/v1/messages"), ("gemini", "/v1beta/models/gpt-4o:streamGenerateContent?alt=sse")]
+    {
+        let server = RawServer::start(|_, _| refusal(404, &json!({}))).await.unwrap();
+        let error = Turn::new("a", "Hello").ask(&*model(provider, &server, &json!({}))).await.unwrap_err();
+        let url = format!("{provider} has nothing at {}{path} (HTTP 404); check `api_base`", server.url());
+        assert!(error.message().starts_with(&url), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn what_passes_is_tried_again_and_what_was_begun_is_not() {
     let overloaded = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let delay = json!({"error": {"code": 429, "message": "slow", "details": [{"retryDelay": "0.002s"}]}});

@@ -69,9 +69,9 @@ impl Answer {
             "message_stop" => self.complete = true,
             "error" => return Err(told(event)),
             // As a server in between writes it.
-            "" if event.get("error").is_some() => return Err(told(event)),
+            "" if event.get("error").is_some_and(|error| !error.is_null()) => return Err(told(event)),
             "ping" | "content_block_stop" => {}
-            other => tracing::debug!(event = other, "an event of a kind that is not known is passed over"),
+            other => return Ok(vec![Piece::Passed("an event of a kind that is not known", other.into())]),
         }
         Ok(Vec::new())
     }
@@ -110,7 +110,7 @@ impl Answer {
                 }
             }
             _ => {
-                tracing::warn!(block = kind, "a block of a kind that is not known is passed over");
+                pieces.push(Piece::Passed("a block of a kind that is not known", kind.into()));
                 Block::Other
             }
         };
@@ -147,14 +147,13 @@ impl Answer {
             ("text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta", _) => {
                 return Err(native::unreadable(&format!("`{kind}` does not fit the block it continues")));
             }
-            _ => tracing::debug!(delta = kind, "a delta of a kind that is not known is passed over"),
+            _ => out.push(Piece::Passed("a delta of a kind that is not known", kind.into())),
         }
         Ok(out)
     }
 
     fn finish_reason(&self) -> Result<FinishReason> {
         match self.stop.as_deref() {
-            None | Some("end_turn" | "tool_use" | "stop_sequence") => Ok(FinishReason::Stop),
             Some("max_tokens" | "model_context_window_exceeded") => Ok(FinishReason::Length),
             Some("refusal") => Ok(FinishReason::Filtered),
             Some(stop @ ("pause_turn" | "compaction")) => {
@@ -165,10 +164,8 @@ impl Answer {
                 let error = Error::new(ErrorKind::Unsupported, what).with_code("mas::llm::paused");
                 Err(error.with_delivery(Delivery::Answered).with_retry(Retry::Never))
             }
-            Some(other) => {
-                tracing::debug!(reason = other, "a reason to stop that is not known counts as an end");
-                Ok(FinishReason::Stop)
-            }
+            // `end_turn`, `tool_use`, `stop_sequence`, and one that is not known yet.
+            _ => Ok(FinishReason::Stop),
         }
     }
 }
@@ -203,7 +200,9 @@ impl Reader for Answer {
     }
 
     fn whole(&mut self, body: Value) -> Result<Vec<Piece>> {
-        if body.get("type").and_then(Value::as_str) == Some("error") || body.get("error").is_some() {
+        if body.get("type").and_then(Value::as_str) == Some("error")
+            || body.get("error").is_some_and(|error| !error.is_null())
+        {
             return Err(told(&body));
         }
         let Some(blocks) = body.get("content").and_then(Value::as_array) else {

@@ -179,6 +179,11 @@ impl Attempt<'_> {
                     progress.emitted = true;
                     continue;
                 }
+                Piece::Passed(what, kind) => {
+                    let kind = self.secrets.excerpt(&kind, 100, true);
+                    tracing::warn!(kind, "{what} is passed over");
+                    continue;
+                }
             };
             if !text.is_empty() {
                 progress.emitted = true;

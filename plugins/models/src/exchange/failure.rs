@@ -19,9 +19,9 @@ fn reworded(error: &Error, message: String, reword: impl Fn(&str) -> String) -> 
     error.causes().iter().fold(new, |new, cause| new.caused_by(reword(cause)))
 }
 
-/// The error without the secrets.
+/// The error without the secrets; a cut, with a `…` in its place, may have gone through one.
 pub(super) fn scrubbed(error: &Error, secrets: &Secrets) -> Error {
-    let scrub = |text: &str| secrets.scrub(text).into_owned();
+    let scrub = |text: &str| secrets.scrub_cut(text);
     reworded(error, scrub(error.message()), scrub)
 }
 

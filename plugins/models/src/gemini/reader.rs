@@ -31,7 +31,7 @@ pub(super) struct Answer {
 
 impl Answer {
     fn take(&mut self, chunk: &Value) -> Result<Vec<Piece>> {
-        if chunk.get("error").is_some() {
+        if chunk.get("error").is_some_and(|error| !error.is_null()) {
             return Err(refusal::told(chunk));
         }
         self.count(chunk.get("usageMetadata"));
@@ -51,7 +51,7 @@ impl Answer {
         }
         let blocked = chunk.pointer("/promptFeedback/blockReason").and_then(Value::as_str);
         if let Some(reason) = blocked.filter(|_| self.finish.is_none()) {
-            tracing::debug!(reason, "the prompt was blocked");
+            out.push(Piece::Passed("a prompt that was blocked", reason.into()));
             self.finish = Some(FinishReason::Filtered);
         }
         Ok(out)
@@ -103,7 +103,7 @@ impl Answer {
             }
         } else {
             let kind = part.as_object().and_then(|part| part.keys().next()).map_or("", String::as_str);
-            tracing::warn!(part = kind, "a part of a kind that is not known is passed over");
+            out.push(Piece::Passed("a part of a kind that is not known", kind.into()));
         }
         Ok(())
     }

@@ -160,6 +160,25 @@ fn stop_reasons() {
 }
 
 #[test]
+fn what_is_of_an_unknown_kind_is_told_and_the_rest_stays() {
+    let text = json!({"type": "text", "text": "Hello"});
+    let stream = stream(&[
+        json!({"type": "content_block_start", "index": 0, "content_block": text, "error": null}),
+        json!({"type": "content_block_delta", "index": 0, "delta": {"type": "smell_delta"}}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "hologram"}}),
+        json!({"type": "weather"}),
+        json!({"type": "message_stop"}),
+    ]);
+    let (pieces, completion) = read_split(new, &stream);
+    assert_eq!(&*completion.text, "Hello");
+    let passed = [("a delta", "smell_delta"), ("a block", "hologram"), ("an event", "weather")];
+    let told = pieces[1..].iter().zip(passed).all(|(piece, (what, kind))| {
+        matches!(piece, Piece::Passed(said, known) if said.starts_with(what) && **known == *kind)
+    });
+    assert!(told && pieces.len() == 4, "{pieces:?}");
+}
+
+#[test]
 fn errors_within_the_stream() {
     let cases = [
         ("overloaded_error", "Overloaded", ErrorKind::Unavailable, Retry::Backoff),

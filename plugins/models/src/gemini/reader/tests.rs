@@ -103,8 +103,19 @@ fn a_blocked_prompt_is_an_answer_without_text() {
     let blocked =
         json!({"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 4}});
     let (pieces, completion) = read_split(new, &stream(&[blocked]));
-    assert_eq!((pieces, &*completion.text, completion.finish), (vec![], "", FinishReason::Filtered));
+    let why = vec![Piece::Passed("a prompt that was blocked", "SAFETY".into())];
+    assert_eq!((pieces, &*completion.text, completion.finish), (why, "", FinishReason::Filtered));
     assert_eq!(completion.usage.input_tokens, 4);
+}
+
+#[test]
+fn a_part_of_an_unknown_kind_is_told_and_the_rest_stays() {
+    let parts = json!([{"text": "Hel"}, {"executableCode": {"code": "1"}}, {}, {"text": "lo"}]);
+    let body = json!({"error": null, "candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]});
+    let (pieces, completion) = read_split(new, &stream(&[body]));
+    assert_eq!(&*completion.text, "Hello");
+    let passed = |kind: &str| Piece::Passed("a part of a kind that is not known", kind.into());
+    assert_eq!(pieces[1..3], [passed("executableCode"), passed("")]);
 }
 
 #[test]
