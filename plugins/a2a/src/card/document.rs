@@ -67,7 +67,9 @@ impl Card<'_> {
             json!({"url": base, "transport": "JSONRPC"}),
             json!({"url": rest, "transport": "HTTP+JSON"}),
         ];
-        others.extend(self.place.grpc.iter().map(|at| json!({"url": at, "transport": "GRPC"})));
+        // v0.3 knows no tenants, so gRPC leads to another agent where one is needed.
+        let grpc = self.place.grpc.iter().filter(|_| self.place.tenant.is_none());
+        others.extend(grpc.map(|at| json!({"url": at, "transport": "GRPC"})));
         put("additionalInterfaces", others.into());
         if let Some(provider) = self.provider() {
             put("provider", provider);
@@ -119,7 +121,6 @@ impl Card<'_> {
             let mut entries = vec![entry(&self.place.base, "JSONRPC"), entry(&rest, "HTTP+JSON")];
             if let Some(at) = &self.place.grpc {
                 let mut grpc = entry(at, "GRPC");
-                // v0.3 knows no tenants.
                 if let (Some(tenant), "1.0", Some(grpc)) =
                     (&self.place.tenant, *version, grpc.as_object_mut())
                 {
