@@ -13,6 +13,8 @@
 mod auth;
 #[allow(dead_code, reason = "the bindings follow")]
 pub mod card;
+#[allow(dead_code, unused_imports, reason = "the listener follows")]
+mod http;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod jose;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
@@ -23,6 +25,7 @@ mod model;
 mod moment;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod params;
+mod url;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v03;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]

@@ -26,6 +26,7 @@ impl<'a> Node<'a> {
     /// Where and why it is none, in words that hold nothing of it.
     pub(crate) fn read(text: &'a [u8], levels: usize) -> serde_json::Result<Self> {
         let mut from = serde_json::Deserializer::from_slice(text);
+        from.disable_recursion_limit();
         let node = Levels(levels).deserialize(&mut from)?;
         from.end()?;
         Ok(node)
@@ -206,14 +207,17 @@ mod tests {
 
     #[test]
     fn what_is_no_json_or_nested_too_deep_is_refused() {
-        let told = |text: &[u8]| Node::read(text, 3).expect_err("an error").to_string();
+        let told_at = |text: &[u8], levels| Node::read(text, levels).expect_err("an error").to_string();
+        let told = |text: &[u8]| told_at(text, 3);
         assert_eq!(told(b"[[[[]]]]"), "is nested too deep at line 1 column 5");
         assert_eq!(told(br#"{"a":{"a":{"a":{}}}}"#), "is nested too deep at line 1 column 17");
         assert_eq!(told(b""), "EOF while parsing a value at line 1 column 0");
         assert_eq!(told(b"{} {}"), "trailing characters at line 1 column 4");
         assert_eq!(told(b"{\"a\": \xff\"}"), "expected value at line 1 column 7");
         assert_eq!(told(b"\"\xff\""), "invalid unicode code point at line 1 column 2");
-        assert!(Node::read(&[b'['; 100_000], 1000).is_err(), "the parser has a limit of its own");
+        assert_eq!(told_at(&[b'['; 100_000], 1000), "is nested too deep at line 1 column 1001");
+        let deep = [vec![b'['; 500], vec![b']'; 500]].concat();
+        assert!(Node::read(&deep, 500).is_ok(), "the parser has no limit of its own");
         assert!(Node::read(b"1e999", 3).is_err());
         assert!(Node::read(b"[[[1]]]", 3).is_ok());
     }

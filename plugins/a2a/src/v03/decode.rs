@@ -119,14 +119,15 @@ pub(crate) fn set_push(params: Node<'_>) -> Result<PushConfig, Failure> {
     config.ok_or_else(|| Failure::invalid(vec![Violation::new(name, "is required")]))
 }
 
-/// The creation of a webhook over HTTP+JSON: the task is in the path. The body is the config of the task, alone or
+/// The creation of a webhook over HTTP+JSON: `taskId`, which is in the path, and the config of the task, alone or
 /// within the whole request, as the SDKs send it.
 ///
 /// # Errors
 /// Every field that is missing or wrong.
-pub(crate) fn create_push(task: &str, body: Node<'_>) -> Result<PushConfig, Failure> {
+pub(crate) fn create_push(params: Node<'_>) -> Result<PushConfig, Failure> {
     let name = "pushNotificationConfig";
-    let config = read(body, |object, problems| {
+    let config = read(params, |object, problems| {
+        let task: Arc<str> = object.required("taskId", problems).into();
         let id = object.filled("configId", problems);
         let config = match object.value("config") {
             Some(value) => {
@@ -136,13 +137,11 @@ pub(crate) fn create_push(task: &str, body: Node<'_>) -> Result<PushConfig, Fail
             None => nested(object, name, problems),
         };
         config.map(|config| match id {
-            Some(id) if config.id.is_empty() => PushConfig { id: id.into(), ..config },
-            _ => config,
+            Some(id) if config.id.is_empty() => PushConfig { id: id.into(), task, ..config },
+            _ => PushConfig { task, ..config },
         })
     })?;
-    config
-        .map(|config| PushConfig { task: task.into(), ..config })
-        .ok_or_else(|| Failure::invalid(vec![Violation::new(name, "is required")]))
+    config.ok_or_else(|| Failure::invalid(vec![Violation::new(name, "is required")]))
 }
 
 /// `tasks/pushNotificationConfig/get` and `/delete`. To get, the id may be left out; to delete, it may not.

@@ -179,12 +179,12 @@ fn requests_about_webhooks() {
     assert!(push_key(json!({"id": "t"}).into(), true).is_err());
     assert_eq!(&*list_push(json!({"id": "t"}).into()).expect("a task"), "t");
     for body in [
-        json!({"pushNotificationConfig": {"id": "p", "url": "https://h"}}),
-        json!({"parent": "tasks/t", "configId": "p",
+        json!({"taskId": "t", "pushNotificationConfig": {"id": "p", "url": "https://h"}}),
+        json!({"taskId": "t", "parent": "tasks/t", "configId": "p",
             "config": {"name": "tasks/t/pushNotificationConfigs/p",
                 "pushNotificationConfig": {"url": "https://h"}}}),
     ] {
-        let config = create_push("t", body.into()).expect("a config");
+        let config = create_push(body.into()).expect("a config");
         assert_eq!((&*config.task, &*config.id, config.url.as_str()), ("t", "p", "https://h"));
     }
 }
