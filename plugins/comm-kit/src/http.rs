@@ -9,6 +9,7 @@
 mod client;
 mod failure;
 mod proxy;
+mod resolver;
 mod settings;
 mod tls;
 mod url;
@@ -22,6 +23,7 @@ use mas_contracts::{Delivery, Error, ErrorKind, Result};
 use crate::{Secret, Secrets};
 
 pub use client::Client;
+pub use resolver::Resolver;
 pub use settings::{Proxying, Settings};
 pub use url::shown;
 

@@ -2,13 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "functions that tests share")]
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::IpAddr, path::Path, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
 
 use mas_comm_kit::{
     Secret,
-    http::{Client, HeaderText, Proxying, Request, Settings, Transport},
+    http::{Client, HeaderText, Proxying, Request, Resolver, Settings, Transport},
 };
-use mas_contracts::{BuildContext, Delivery, Error, ErrorKind};
+use mas_contracts::{BuildContext, Delivery, Error, ErrorKind, Result};
 use mas_testkit::{
     build_context,
     http::{Act, RawServer},
@@ -163,4 +165,35 @@ fn equal_settings_share_one_client() {
     assert!(Arc::ptr_eq(&one, &Settings::default().connect(&cx).unwrap()));
     let other = Settings { connect_timeout: Duration::from_secs(1), ..Settings::default() };
     assert!(!Arc::ptr_eq(&one, &other.connect(&cx).unwrap()));
+}
+
+/// Knows one name, and no address but the loopback's.
+struct OneName;
+
+#[async_trait]
+impl Resolver for OneName {
+    async fn resolve(&self, host: &str) -> Result<Vec<IpAddr>> {
+        match host {
+            "one.test" | "127.0.0.1" => Ok(vec![[127, 0, 0, 1].into()]),
+            _ => Err(Error::new(ErrorKind::Denied, format!("not {host}")).with_code("test::denied")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_resolver_says_what_is_dialled() {
+    let server = RawServer::start(|_, _| vec![Act::answer(200, "text/plain", "ok")]).await.unwrap();
+    // The proxy of the environment is not asked, for it would look up names by itself.
+    let cx = context(&[("HTTP_PROXY", &dead_url())]);
+    let client = Settings::default().connect_by(Arc::new(OneName), &cx).unwrap();
+    let port = server.url().rsplit(':').next().unwrap().to_owned();
+    for host in ["one.test", "ONE.test", "127.0.0.1", "0x7f.1", "2130706433"] {
+        let response = client.send(&get(format!("http://{host}:{port}/"))).await.unwrap();
+        assert_eq!(response.status(), 200, "{host}");
+    }
+    for host in ["two.test", "127.0.0.2", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0"] {
+        let error = fails(&client, &get(format!("http://{host}:{port}/"))).await;
+        assert_eq!((error.kind(), &*error.code()), (ErrorKind::Denied, "test::denied"), "{host}");
+    }
+    assert_eq!(server.requests().len(), 5);
 }

@@ -11,7 +11,7 @@ use reqwest::{
     redirect,
 };
 
-use super::{Body, Request, Response, Settings, Transport, failure, proxy, tls};
+use super::{Body, Request, Resolver, Response, Settings, Transport, failure, proxy, resolver, tls};
 use crate::Secrets;
 
 /// How long an idle connection is kept. Servers close theirs after 5 seconds and more; a request that meets the
@@ -24,10 +24,15 @@ pub struct Client {
     secrets: Secrets,
     /// Whether there is a proxy.
     proxied: bool,
+    resolver: Option<Arc<dyn Resolver>>,
 }
 
 impl Client {
-    pub(super) fn new(settings: &Settings, cx: &BuildContext) -> Result<Self> {
+    pub(super) fn new(
+        settings: &Settings,
+        resolver: Option<Arc<dyn Resolver>>,
+        cx: &BuildContext,
+    ) -> Result<Self> {
         let mut secrets = Secrets::new();
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls::config(settings, cx)?)
@@ -43,10 +48,13 @@ impl Client {
         for proxy in proxies {
             builder = builder.proxy(proxy);
         }
+        if let Some(resolver) = &resolver {
+            builder = builder.dns_resolver(Arc::new(resolver::Adapted(resolver.clone())));
+        }
         let inner = builder.build().map_err(|error| {
             Error::internal(format!("the HTTP client cannot be made: {}", secrets.scrub(&error.to_string())))
         })?;
-        Ok(Self { inner, secrets, proxied })
+        Ok(Self { inner, secrets, proxied, resolver })
     }
 
     /// The request's secrets and the client's.
@@ -66,6 +74,9 @@ impl Transport for Client {
     async fn send(&self, request: &Request) -> Result<Response> {
         let method = Method::from_bytes(request.method.as_bytes())
             .map_err(|_| Error::invalid(format!("`{}` is no HTTP method", request.method)))?;
+        if let Some(resolver) = &self.resolver {
+            resolver::admit(resolver.as_ref(), &request.url).await?;
+        }
         let mut builder = self.inner.request(method, &request.url).headers(headers(request)?);
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());

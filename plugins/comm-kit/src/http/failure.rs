@@ -16,6 +16,10 @@ const NAMES: usize = 3;
 
 /// No answer came, or not its head. `proxied` says whether the client knows of a proxy.
 pub(super) fn unanswered(error: &reqwest::Error, url: &str, proxied: bool, secrets: &Secrets) -> Error {
+    // A resolver of the caller's says it in its own words.
+    if let Some(told) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
+        return told.clone();
+    }
     let place = secrets.scrub(&shown(url)).into_owned();
     if let Some(problem) = certificate_problem(error) {
         let what = format!("`{place}` cannot be trusted: {problem}");

@@ -8,7 +8,7 @@ use std::{
 
 use mas_contracts::{BuildContext, Result};
 
-use super::Client;
+use super::{Client, Resolver};
 use crate::Secret;
 
 /// Which proxy is used.
@@ -57,7 +57,17 @@ impl Settings {
     /// `mas::http::ca_file` for a file of certificates that cannot be used, `mas::http::proxy` for a proxy that
     /// cannot.
     pub fn connect(&self, cx: &BuildContext) -> Result<Arc<Client>> {
-        cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, cx))
+        cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, None, cx))
+    }
+
+    /// A client of its own for these settings, which dials only what `resolver` gives and goes through no proxy,
+    /// for a proxy would find the addresses by itself.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub fn connect_by(&self, resolver: Arc<dyn Resolver>, cx: &BuildContext) -> Result<Client> {
+        let direct = Self { proxying: Proxying::Direct, ..self.clone() };
+        Client::new(&direct, Some(resolver), cx)
     }
 
     fn key(&self, base: &Path) -> String {
