@@ -9,6 +9,7 @@ use mas_local as _;
 use mas_models as _;
 use mas_patterns as _;
 use mas_store_file as _;
+use mas_store_memory as _;
 use mas_tools as _;
 
 /// The event log of a run on a stream of this program's.

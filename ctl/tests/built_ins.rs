@@ -25,6 +25,7 @@ const BUILT_INS: &[&str] = &[
     "context_manager/sliding-window (sliding-window@v1, sliding_window)",
     "context_manager/stack (full-history, full-history@v1, stack@v1)",
     "store/file",
+    "store/memory",
     "observability/native (event-log)",
 ];
 
