@@ -27,6 +27,8 @@ mod moment;
 mod params;
 mod url;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod site;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v03;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v1;
