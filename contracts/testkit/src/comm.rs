@@ -11,6 +11,7 @@ use mas_contracts::{
     Reply, Result, Stop, TaskRef, TaskState, Thread, ThreadName,
 };
 
+pub use crate::rules::Verdict;
 use crate::{Behaviour, CallContextBuilder, RecordingSink, ScriptedHost, Seen};
 
 /// How a backend is built against scripted peers.
@@ -36,9 +37,6 @@ pub trait CommHarness: Send + Sync {
     async fn connect(&self, host: Arc<ScriptedHost>) -> Arc<dyn AgentCommContract>;
 }
 
-/// What came of a rule: kept, or why it does not concern the backend. The error says how it was broken.
-pub type Verdict = std::result::Result<Option<&'static str>, String>;
-
 /// A connected backend with the scripted peers behind it.
 struct Bench {
     host: Arc<ScriptedHost>,
@@ -48,10 +46,6 @@ struct Bench {
 
 const GRACE: Duration = Duration::from_millis(500);
 const LONG: Duration = Duration::from_secs(20);
-
-macro_rules! ensure {
-    ($cond:expr, $($what:tt)+) => { if !$cond { return Err(format!($($what)+)); } };
-}
 
 impl Bench {
     async fn new(harness: &dyn CommHarness, peer: Behaviour) -> Self {
@@ -338,13 +332,7 @@ pub async fn errors_hold_no_secret(harness: &dyn CommHarness) -> Verdict {
 /// # Panics
 /// When the rule is broken.
 pub fn check<H: CommHarness>(harness: &H, rule: impl AsyncFnOnce(&dyn CommHarness) -> Verdict) {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().start_paused(harness.paused()).build();
-    let verdict = match runtime {
-        Ok(runtime) => runtime.block_on(rule(harness)),
-        Err(error) => Err(format!("no runtime: {error}")),
-    };
-    assert!(verdict.is_ok(), "the rule is broken: {}", verdict.err().unwrap_or_default());
+    crate::rules::check(harness.paused(), rule(harness));
 }
 
 /// Makes one test per rule of `agent_comm`, for the harness that the expression gives.

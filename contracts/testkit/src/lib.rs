@@ -3,7 +3,11 @@
 //! [`CallContextBuilder`] makes call contexts on a clock that a test can pause, [`RecordingSink`] keeps the
 //! events, [`ScriptedModel`] and [`FnModel`] stand in for a provider, [`ScriptedHost`] for the agents of a process.
 //! The feature `http` adds a server that writes the bytes a test gives it.
-//! [`comm_conformance!`] checks a backend against the rules of `agent_comm`.
+//! [`comm_conformance!`] checks a backend against the rules of `agent_comm`, [`model_conformance!`] a provider against
+//! those of `llm_provider`.
+
+#[macro_use]
+mod rules;
 
 mod clock;
 pub mod comm;
@@ -11,6 +15,7 @@ mod context;
 mod host;
 #[cfg(feature = "http")]
 pub mod http;
+pub mod llm;
 mod model;
 mod sink;
 

@@ -1,5 +1,5 @@
 //! A turn, and providers, for tests.
-#![allow(clippy::unwrap_used)] // a test may stop short
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop short
 
 use std::{
     path::Path,
