@@ -29,6 +29,8 @@ mod url;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod site;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod service;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v03;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v1;

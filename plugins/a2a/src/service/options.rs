@@ -1,0 +1,67 @@
+//! What can be set about the tasks of an agent.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+
+/// What CancelTask does to the work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnCancel {
+    /// Stops it, and everything below it.
+    #[default]
+    Interrupt,
+    /// Leaves it running; what it gives back is told to nobody.
+    Detach,
+}
+
+/// The limits and choices of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Whether messages are streamed and tasks are subscribed to (`capabilities.streaming`); default true.
+    pub(crate) streaming: bool,
+    /// What CancelTask does; default `interrupt`.
+    pub(crate) cancel: OnCancel,
+    /// How long a cancelled turn may take to end before its task is told as canceled anyway; default 2 s.
+    pub(crate) cancel_grace: Duration,
+    /// Media types that parts may name; empty for any. Default empty.
+    pub(crate) input_modes: Vec<String>,
+    /// Turns that run or wait at once; more are refused. Default 1,024.
+    pub(crate) turns: usize,
+    /// Tasks that wait for somebody at once; beyond it the one that waits longest fails. Default 1,024.
+    pub(crate) waiting: usize,
+    /// Open streams at once; more are refused. Default 20,000.
+    pub(crate) streams: usize,
+    /// Messages in the history of a task; older ones go. Default 1,000.
+    pub(crate) history: usize,
+    /// Bytes of the artifacts of a task, about; a turn that gives more fails. Default 64 MiB.
+    pub(crate) artifact_bytes: usize,
+    /// Message ids that are remembered, so that one that comes again runs nothing. Default 32,768.
+    pub(crate) remembered: usize,
+    /// How long the answer to a blocking message waits for its webhooks to be told; default 1 s.
+    pub(crate) push_wait: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            streaming: true,
+            cancel: OnCancel::default(),
+            cancel_grace: Duration::from_secs(2),
+            input_modes: Vec::new(),
+            turns: 1024,
+            waiting: 1024,
+            streams: 20_000,
+            history: 1000,
+            artifact_bytes: 64 * 1024 * 1024,
+            remembered: 32_768,
+            push_wait: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The extended card, by the version that its reader speaks. One that is absent was declared but not configured.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExtendedCards {
+    pub(crate) v1: Option<Arc<Value>>,
+    pub(crate) v03: Option<Arc<Value>>,
+}

@@ -1,0 +1,73 @@
+//! The messages that were taken, so that one that comes again runs nothing.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use mas_contracts::TaskMessage;
+
+/// A message: who said it, in which conversation, under which id.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Said {
+    pub(super) owner: Option<Arc<str>>,
+    pub(super) context: Arc<str>,
+    pub(super) message: Arc<str>,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug)]
+pub(super) enum Became {
+    Task(Arc<str>),
+    Message(Arc<TaskMessage>),
+}
+
+/// The latest messages, bounded.
+pub(super) struct Seen {
+    most: usize,
+    table: Mutex<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    known: HashMap<Arc<Said>, Became>,
+    order: VecDeque<Arc<Said>>,
+}
+
+impl Seen {
+    pub(super) fn new(most: usize) -> Self {
+        Self { most: most.max(1), table: Mutex::default() }
+    }
+
+    /// Notes that a message becomes this task; what it became already, if it was seen before.
+    pub(super) fn note(&self, said: &Arc<Said>, task: &Arc<str>) -> Option<Became> {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = table.known.get(said) {
+            return Some(known.clone());
+        }
+        table.known.insert(said.clone(), Became::Task(task.clone()));
+        table.order.push_back(said.clone());
+        while table.order.len() > self.most {
+            if let Some(oldest) = table.order.pop_front() {
+                table.known.remove(&oldest);
+            }
+        }
+        None
+    }
+
+    /// Says what a message became, if it is still known.
+    pub(super) fn became(&self, said: &Said, became: Became) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = table.known.get_mut(said) {
+            *known = became;
+        }
+    }
+
+    /// Forgets a message that was not taken after all.
+    pub(super) fn forget(&self, said: &Said) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        if table.known.remove(said).is_some() {
+            table.order.retain(|other| **other != *said);
+        }
+    }
+}
