@@ -15,7 +15,7 @@ use mas_core::{
     wiring::{Hosting, plan_exposures, plan_routes},
 };
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A registry in which these comm backends are found; nothing of it is ever built.
 fn registry(comms: &[&'static str]) -> Registry {
@@ -55,6 +55,7 @@ fn endpoint(id: &str, usage: Usage) -> EndpointBlueprint {
         timeout_seconds: None,
         a2a: None,
         params: Params::none(at.clone()),
+        dir: std::path::PathBuf::new(),
         missing: Vec::new(),
         at,
     }
@@ -184,4 +185,24 @@ fn who_listens(#[case] hosting: Hosting<'_>, #[case] expected: &[&str]) {
     assert_eq!(listening, expected);
     assert!(exposures.iter().all(|exposure| exposure.entry == (exposure.endpoint.agent.value == "a")));
     assert_eq!(registry(&["local"]).default_name(Category::AgentComm), Some("local"));
+}
+
+#[test]
+fn a_protocol_is_given_the_whole_row_of_its_endpoint() {
+    let row = EndpointBlueprint {
+        timeout_seconds: Some(Located::new(2.5, Location::named("infra.yaml"))),
+        headers: vec![(Located::unplaced("x-team"), Located::unplaced("red"))],
+        a2a: Some(Params::new(json!({"listen": {"port": 9006}}))),
+        params: Params::new(json!({"own": 1})),
+        ..endpoint("a", Usage::Deploy)
+    };
+    let team = team(vec![agent("a", &[])], vec![row]);
+    let exposures = plan_exposures(&team, Hosting::Conversation);
+    let hosted = exposures[0].hosted(&team.agents[0]);
+    assert!(hosted.entry && &*hosted.agent == "a" && hosted.profile == team.agents[0].profile());
+    let expected = json!({
+        "own": 1, "usage": "deploy", "url": "http://127.0.0.1:9006", "timeout": 2.5,
+        "headers": {"x-team": "red"}, "a2a": {"listen": {"port": 9006}},
+    });
+    assert_eq!(hosted.params, expected);
 }

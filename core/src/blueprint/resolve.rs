@@ -241,6 +241,7 @@ fn endpoints_of(infra: &[&InfraDocument], loaded: &Loaded, report: &mut Report) 
             a2a: row.a2a.clone(),
             params: row.params.clone(),
             missing: row.missing.clone(),
+            dir: row.dir.clone(),
             at: row.at.clone(),
         });
     }

@@ -1,7 +1,8 @@
 //! What a blueprint holds.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
+use mas_contracts::{AgentProfile, ProviderProfile, SkillProfile};
 use serde_json::Value as Json;
 
 use crate::diagnostic::Location;
@@ -139,6 +140,8 @@ pub struct EndpointBlueprint {
     pub params: Params,
     /// Variables that it names and that are not set; an error for whoever needs the endpoint.
     pub missing: Vec<MissingVariable>,
+    /// The directory that relative paths in it start from.
+    pub dir: PathBuf,
     /// Where it is declared.
     pub at: Location,
 }
@@ -240,6 +243,33 @@ impl AgentBlueprint {
             skills: Vec::new(),
             provider: (None, None),
             at: Location::named("(built in)"),
+        }
+    }
+
+    /// What it is, as its manifest says.
+    #[must_use]
+    pub fn profile(&self) -> AgentProfile {
+        let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
+        let skills = self.skills.iter().map(|skill| {
+            let name = skill.name.value.as_str();
+            // A library's skill is known by its own name.
+            let plain =
+                name.strip_prefix('@').and_then(|rest| rest.split_once('/')).map_or(name, |(_, own)| own);
+            SkillProfile {
+                id: text(&skill.id).unwrap_or_else(|| plain.into()),
+                name: plain.into(),
+                description: text(&skill.description).unwrap_or_default(),
+            }
+        });
+        let (organization, url) = &self.provider;
+        AgentProfile {
+            id: self.id.value.as_str().into(),
+            name: self.name.value.as_str().into(),
+            version: self.version.value.as_str().into(),
+            description: self.description.value.as_str().into(),
+            skills: skills.collect(),
+            provider: (organization.is_some() || url.is_some())
+                .then(|| ProviderProfile { organization: text(organization), url: text(url) }),
         }
     }
 }

@@ -3,9 +3,8 @@
 use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use mas_contracts::{
-    AgentCommContract, AgentProfile, BuildContext, Category, Clock, Env, Error, Ids, ModelContract,
-    ObservabilityContract, Peer, PeerCard, ProviderProfile, Result, Shared, SkillProfile, StoreContract,
-    TreeLimits,
+    AgentCommContract, BuildContext, Category, Clock, Env, Error, Ids, ModelContract, ObservabilityContract,
+    Peer, PeerCard, Result, Shared, StoreContract, TreeLimits,
 };
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ use super::{
     wire::{PlannedAgent, PlannedTool, Wiring, route_params},
 };
 use crate::{
-    blueprint::{AgentBlueprint, Blueprint, Limits},
+    blueprint::{Blueprint, Limits},
     diagnostic::{Diagnostic, Location, Report, Severity},
     registry::Registry,
     team::{Team, TeamLimits, TeamParts},
@@ -101,31 +100,6 @@ pub async fn connect(
     }
 }
 
-/// What an agent is, as its manifest says.
-pub(super) fn profile(agent: &AgentBlueprint) -> AgentProfile {
-    let text = |text: &Option<String>| text.as_deref().map(Arc::<str>::from);
-    let skills = agent.skills.iter().map(|skill| {
-        let name = skill.name.value.as_str();
-        // A library's skill is known by its own name.
-        let plain = name.strip_prefix('@').and_then(|rest| rest.split_once('/')).map_or(name, |(_, own)| own);
-        SkillProfile {
-            id: text(&skill.id).unwrap_or_else(|| plain.into()),
-            name: plain.into(),
-            description: text(&skill.description).unwrap_or_default(),
-        }
-    });
-    let (organization, url) = &agent.provider;
-    AgentProfile {
-        id: agent.id.value.as_str().into(),
-        name: agent.name.value.as_str().into(),
-        version: agent.version.value.as_str().into(),
-        description: agent.description.value.as_str().into(),
-        skills: skills.collect(),
-        provider: (organization.is_some() || url.is_some())
-            .then(|| ProviderProfile { organization: text(organization), url: text(url) }),
-    }
-}
-
 struct Assembly<'a> {
     blueprint: &'a Blueprint,
     registry: &'a Registry,
@@ -186,7 +160,7 @@ impl Assembly<'_> {
             .map_err(|error| report.push(failed(at, "the tools", &error)))
             .ok();
         Some(Agent {
-            profile: profile(blueprint),
+            profile: blueprint.profile(),
             system: blueprint.system_prompt.value.as_str().into(),
             model_name: blueprint.model.id.value.as_str().into(),
             temperature: Some(blueprint.model.temperature),

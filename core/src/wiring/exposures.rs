@@ -1,7 +1,11 @@
 //! Which endpoints this process listens on.
 
+use mas_contracts::HostedEndpoint;
+use serde_json::{Map, Value};
+
+use super::wire::add_endpoint;
 use crate::{
-    blueprint::{Blueprint, EndpointBlueprint},
+    blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint},
     manifest::Usage,
 };
 
@@ -25,6 +29,26 @@ pub struct PlannedExposure<'a> {
     pub endpoint: &'a EndpointBlueprint,
     /// Whether its agent is the entry agent, which owns the root of a shared socket.
     pub entry: bool,
+}
+
+impl PlannedExposure<'_> {
+    /// The endpoint as its protocol is given it, for the agent that it exposes.
+    #[must_use]
+    pub fn hosted(&self, agent: &AgentBlueprint) -> HostedEndpoint {
+        let endpoint = self.endpoint;
+        let mut params = match endpoint.params.value() {
+            Value::Object(own) => own.clone(),
+            _ => Map::new(),
+        };
+        params.insert("usage".to_owned(), endpoint.usage.value.word().into());
+        add_endpoint(&mut params, endpoint);
+        HostedEndpoint {
+            agent: agent.id.value.as_str().into(),
+            entry: self.entry,
+            profile: agent.profile(),
+            params: Value::Object(params),
+        }
+    }
 }
 
 /// The endpoints that this process listens on: those of hosted agents whose usage deploys. `use` never listens.

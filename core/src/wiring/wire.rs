@@ -9,7 +9,7 @@ use super::{
     routes::{PlannedRoute, plan_routes},
 };
 use crate::{
-    blueprint::{AgentBlueprint, Blueprint, ToolBlueprint},
+    blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint, ToolBlueprint},
     diagnostic::{Diagnostic, Location, Report},
     manifest::{Environment, Params, Selection},
     registry::Registry,
@@ -198,22 +198,27 @@ pub(super) fn route_params(route: &PlannedRoute<'_>) -> Value {
     // What a flavour says beside the protocol describes its own runtime, not the backend.
     params.retain(|key, _| !matches!(key.as_str(), "mode" | "emulation"));
     if let Some(endpoint) = route.endpoint {
-        if let Some(url) = &endpoint.url {
-            params.insert("url".to_owned(), Value::from(url.value.as_str()));
-        }
-        if let Some(timeout) = &endpoint.timeout_seconds {
-            params.insert("timeout".to_owned(), Value::from(timeout.value));
-        }
-        if !endpoint.headers.is_empty() {
-            let headers =
-                endpoint.headers.iter().map(|(name, value)| (name.value.clone(), value.value.clone().into()));
-            params.insert("headers".to_owned(), Value::Object(headers.collect()));
-        }
-        if let Some(a2a) = &endpoint.a2a {
-            params.insert("a2a".to_owned(), a2a.value().clone());
-        }
+        add_endpoint(&mut params, endpoint);
     }
     Value::Object(params)
+}
+
+/// Adds what an endpoint says in words of its own, whatever its protocol.
+pub(super) fn add_endpoint(params: &mut Map<String, Value>, endpoint: &EndpointBlueprint) {
+    if let Some(url) = &endpoint.url {
+        params.insert("url".to_owned(), Value::from(url.value.as_str()));
+    }
+    if let Some(timeout) = &endpoint.timeout_seconds {
+        params.insert("timeout".to_owned(), Value::from(timeout.value));
+    }
+    if !endpoint.headers.is_empty() {
+        let headers =
+            endpoint.headers.iter().map(|(name, value)| (name.value.clone(), value.value.clone().into()));
+        params.insert("headers".to_owned(), Value::Object(headers.collect()));
+    }
+    if let Some(a2a) = &endpoint.a2a {
+        params.insert("a2a".to_owned(), a2a.value().clone());
+    }
 }
 
 fn find<'a>(

@@ -1,5 +1,7 @@
 //! Infra.
 
+use std::path::PathBuf;
+
 use super::tool::Implementation;
 use crate::diagnostic::Location;
 use crate::manifest::document::Document;
@@ -108,6 +110,8 @@ pub struct Endpoint {
     pub params: Params,
     /// Variables the row names that are not set.
     pub missing: Vec<MissingVariable>,
+    /// The directory that relative paths in the row start from.
+    pub dir: PathBuf,
     /// Where the row stands.
     pub at: Location,
 }
@@ -185,6 +189,7 @@ impl Endpoint {
             a2a: node.get("a2a").filter(|block| !block.is_null()).map(Params::of),
             params: without(node, Self::OWN),
             missing: document.missing.iter().filter(inside).cloned().collect(),
+            dir: document.dir().to_path_buf(),
             at,
         })
     }
