@@ -1,8 +1,10 @@
 //! A host whose agents do what a test says.
 
+mod root;
+
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
@@ -28,12 +30,18 @@ pub enum Behaviour {
     Recall,
     /// Executes and ends in this state for this reason.
     Fail(TaskState, String),
-    /// Asks a person this question.
+    /// Emits these pieces with a pause after each, then gives this reply, whatever the pieces were.
+    StreamThen(Vec<String>, Duration, Reply),
+    /// Gives this reply.
+    Give(Reply),
+    /// Asks a person this question. In a root turn, the answer to it is echoed.
     Ask(String),
     /// Refuses before it does anything.
     Refuse(String),
     /// Breaks down.
     Crash,
+    /// Panics.
+    Panic,
     /// Never answers.
     Hang,
 }
@@ -56,8 +64,10 @@ pub struct Seen {
 /// A host of scripted peers. It keeps to the deadline and the cancel of the caller's tree.
 #[derive(Debug, Default)]
 pub struct ScriptedHost {
+    this: Weak<ScriptedHost>,
     peers: BTreeMap<String, Behaviour>,
     seen: Mutex<Vec<Seen>>,
+    roots: root::Roots,
 }
 
 impl ScriptedHost {
@@ -65,7 +75,7 @@ impl ScriptedHost {
     #[must_use]
     pub fn new<'a>(peers: impl IntoIterator<Item = (&'a str, Behaviour)>) -> Arc<Self> {
         let peers = peers.into_iter().map(|(name, behaviour)| (name.to_owned(), behaviour)).collect();
-        Arc::new(Self { peers, seen: Mutex::default() })
+        Arc::new_cyclic(|this| Self { this: this.clone(), peers, ..Self::default() })
     }
 
     /// What the peers got, in order of arrival.
@@ -91,12 +101,14 @@ impl ScriptedHost {
                 end(&told.text, End::Done)
             }
             Behaviour::Stream(pieces, gap) => {
-                for piece in pieces {
-                    cx.emit_text(Audience::Answer, piece.as_str());
-                    pause(*gap).await;
-                }
+                stream(cx, pieces, *gap).await;
                 end(&pieces.concat(), End::Done)
             }
+            Behaviour::StreamThen(pieces, gap, reply) => {
+                stream(cx, pieces, *gap).await;
+                Ok(reply.clone())
+            }
+            Behaviour::Give(reply) => Ok(reply.clone()),
             Behaviour::Recall => {
                 let all = self.seen();
                 let here = all.iter().filter(|s| s.peer == to && s.conversation == told.conversation);
@@ -118,7 +130,42 @@ impl ScriptedHost {
             Behaviour::Crash => {
                 Err(Error::internal(format!("agent `{to}` broke down")).with_delivery(Delivery::Unknown))
             }
+            // Quiet: it is what the test asks for, and no defect to be printed.
+            Behaviour::Panic => std::panic::resume_unwind(Box::new(format!("agent `{to}` panics"))),
             Behaviour::Hang => std::future::pending().await,
+        }
+    }
+
+    /// Plays a turn to its end, or until it is stopped from outside.
+    async fn perform(&self, cx: &CallContext, to: &str, behaviour: &Behaviour, told: Seen) -> Result<Reply> {
+        let index = {
+            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push(told.clone());
+            seen.len() - 1
+        };
+        let mut watch = Watch(self, index, false);
+        let (result, stopped) = tokio::select! {
+            biased;
+            reason = cx.cancel().cancelled() => {
+                (Err(CallContext::stopped(reason).with_delivery(Delivery::Unknown)), Some(reason.stop()))
+            }
+            result = self.play(cx, to, behaviour, &told) => (result, None),
+            () = cx.clock().sleep_until(cx.deadline()) => {
+                let late = Error::new(ErrorKind::Timeout, format!("agent `{to}` did not answer in time"));
+                (Err(late.with_delivery(Delivery::Unknown)), Some(CancelReason::Deadline.stop()))
+            }
+        };
+        watch.2 = true;
+        self.note(index, stopped);
+        result
+    }
+}
+
+async fn stream(cx: &CallContext, pieces: &[String], gap: Duration) {
+    for piece in pieces {
+        cx.emit_text(Audience::Answer, piece.as_str());
+        if !gap.is_zero() {
+            cx.clock().sleep_until(cx.clock().now() + gap).await;
         }
     }
 }
@@ -147,11 +194,6 @@ impl AgentHost for ScriptedHost {
             stopped: None,
             ended: false,
         };
-        let index = {
-            let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            seen.push(told.clone());
-            seen.len() - 1
-        };
         let above = cx.scope();
         let scope = Arc::new(Scope {
             session: told.conversation.as_str().into(),
@@ -164,33 +206,20 @@ impl AgentHost for ScriptedHost {
             tree: above.tree.clone(),
         });
         let child = CallContext::new(scope, cx.deadline());
-        let mut watch = Watch(self, index, false);
-        let (result, stopped) = tokio::select! {
-            biased;
-            reason = child.cancel().cancelled() => {
-                (Err(CallContext::stopped(reason).with_delivery(Delivery::Unknown)), Some(reason.stop()))
-            }
-            result = self.play(&child, to, behaviour, &told) => (result, None),
-            () = child.clock().sleep_until(child.deadline()) => {
-                let late = Error::new(ErrorKind::Timeout, format!("agent `{to}` did not answer in time"));
-                (Err(late.with_delivery(Delivery::Unknown)), Some(CancelReason::Deadline.stop()))
-            }
-        };
-        watch.2 = true;
-        self.note(index, stopped);
-        result
+        self.perform(&child, to, behaviour, told).await
     }
 
     fn submit(&self, _request: TurnRequest) -> Result<TurnTicket> {
-        Err(Error::new(ErrorKind::Unsupported, "a scripted host runs no root turns"))
+        Err(Error::new(ErrorKind::Unsupported, "a scripted host spawns no root turns; `begin` one"))
     }
 
-    fn begin(&self, _request: TurnRequest, _tap: Arc<dyn EventSink>) -> Result<TurnTicket> {
-        Err(Error::new(ErrorKind::Unsupported, "a scripted host runs no root turns"))
+    fn begin(&self, request: TurnRequest, tap: Arc<dyn EventSink>) -> Result<TurnTicket> {
+        let host = self.this.upgrade().ok_or_else(|| Error::internal("the scripted host is gone"))?;
+        host.root(request, tap)
     }
 
-    fn cancel(&self, _turn: &TurnKey, _reason: CancelReason) -> bool {
-        false
+    fn cancel(&self, turn: &TurnKey, reason: CancelReason) -> bool {
+        self.roots.cancel(turn, reason)
     }
 
     fn subscribe(&self, _turn: &TurnKey, _after: u64) -> Option<EventStream> {
@@ -211,5 +240,91 @@ impl AgentHost for ScriptedHost {
 
     fn agents(&self) -> Vec<Arc<str>> {
         self.peers.keys().map(|name| name.as_str().into()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use mas_contracts::{EventKind, NoEvents};
+
+    use super::*;
+    use crate::RecordingSink;
+
+    fn request(session: &str, turn: &str, text: &str) -> TurnRequest {
+        TurnRequest {
+            session: Some(session.into()),
+            turn: Some(turn.into()),
+            parts: vec![Part::text(text)],
+            ..TurnRequest::default()
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn root_turns_of_a_session_run_one_after_the_other() {
+        let host = ScriptedHost::new([("a", Behaviour::EchoAfter(Duration::from_secs(1)))]);
+        let mut first = host.begin(request("s", "1", "one"), Arc::new(NoEvents)).unwrap().reply;
+        let mut second = host.begin(request("s", "2", "two"), Arc::new(NoEvents)).unwrap().reply;
+        let other = host.begin(request("t", "1", "other"), Arc::new(NoEvents)).unwrap().reply;
+        assert!((&mut second).now_or_never().is_none() && (&mut first).now_or_never().is_none());
+        assert_eq!(&*other.await.unwrap().text(), "other");
+        assert!((&mut second).now_or_never().is_none());
+        assert_eq!(&*first.await.unwrap().text(), "one");
+        assert_eq!(&*second.await.unwrap().text(), "two");
+        let texts: Vec<_> = host.seen().into_iter().map(|seen| seen.text).collect();
+        assert_eq!(texts, ["one", "other", "two"]);
+        let again = host.begin(request("s", "1", "changed"), Arc::new(NoEvents)).unwrap().reply;
+        assert_eq!(&*again.await.unwrap().text(), "one");
+        assert_eq!(host.seen().len(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_root_turn_is_stopped_by_its_name_or_by_dropping_it() {
+        let host = ScriptedHost::new([("a", Behaviour::Hang)]);
+        let running = host.begin(request("s", "1", "one"), Arc::new(NoEvents)).unwrap();
+        let waiting = host.begin(request("s", "2", "two"), Arc::new(NoEvents)).unwrap();
+        let dropped = host.begin(request("s", "3", "three"), Arc::new(NoEvents)).unwrap();
+        let last = host.begin(request("s", "4", "four"), Arc::new(NoEvents)).unwrap();
+        let (mut one, mut four) = (running.reply, last.reply);
+        assert!((&mut one).now_or_never().is_none());
+        assert!(host.cancel(&waiting.key, CancelReason::Requested));
+        assert_eq!(waiting.reply.await.unwrap_err().kind(), ErrorKind::Cancelled);
+        assert!(!host.cancel(&waiting.key, CancelReason::Requested));
+        drop(dropped);
+        drop(one);
+        assert!((&mut four).now_or_never().is_none());
+        let seen: Vec<_> = host.seen().into_iter().map(|seen| (seen.text, seen.stopped)).collect();
+        assert_eq!(seen, [("one".to_owned(), Some(Stop::Cancel)), ("four".to_owned(), None)]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_root_turn_tells_its_tap_and_its_question_is_answered_by_name() {
+        let pieces = vec!["a".to_owned(), "b".to_owned()];
+        let reply = Reply::done(vec![Part::text("other")]);
+        let host = ScriptedHost::new([
+            ("ask", Behaviour::Ask("which?".to_owned())),
+            ("say", Behaviour::StreamThen(pieces, Duration::ZERO, reply)),
+            ("panic", Behaviour::Panic),
+        ]);
+        let to = |agent: &str, request: TurnRequest| TurnRequest { agent: Some(agent.into()), ..request };
+        let sink = RecordingSink::new();
+        let said = host.begin(to("say", request("s", "1", "go")), sink.clone()).unwrap().reply.await.unwrap();
+        assert_eq!((&*said.text(), &*sink.text(Audience::Answer)), ("other", "ab"));
+        assert!(matches!(sink.kinds().first(), Some(EventKind::TurnStarted { .. })));
+
+        let begin = |request| host.begin(to("ask", request), Arc::new(NoEvents)).unwrap().reply;
+        let End::Interrupted(question) = begin(request("s", "2", "book")).await.unwrap().end else {
+            panic!()
+        };
+        assert_eq!(question.task.as_deref(), Some("2"));
+        let other = TurnRequest { task: Some("3".into()), ..request("s", "3", "new") };
+        assert!(matches!(begin(other).await.unwrap().end, End::Interrupted(_)));
+        let answer = TurnRequest { task: Some("3".into()), ..request("s", "4", "this one") };
+        assert_eq!(&*begin(answer).await.unwrap().text(), "this one");
+
+        let panics = host.begin(to("panic", request("s", "5", "go")), Arc::new(NoEvents)).unwrap().reply;
+        assert!(std::panic::AssertUnwindSafe(panics).catch_unwind().await.is_err());
+        let unknown = host.begin(to("nobody", request("s", "6", "go")), Arc::new(NoEvents));
+        assert_eq!(unknown.err().map(|error| error.kind()), Some(ErrorKind::NotFound));
     }
 }
