@@ -25,11 +25,11 @@ mod model;
 mod moment;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod params;
-mod url;
-#[allow(dead_code, unused_imports, reason = "the bindings follow")]
-mod site;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod service;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod site;
+mod url;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod v03;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]

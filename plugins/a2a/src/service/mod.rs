@@ -45,10 +45,13 @@ use self::{
     seen::Seen,
 };
 pub(crate) use self::{
-    options::{ExtendedCards, OnCancel, Options},
+    options::{OnCancel, Options},
     push::{Changed, Push},
 };
-use crate::model::{Caller, Failure, Reason, TaskView};
+use crate::{
+    card::Published,
+    model::{Caller, Failure, Reason, TaskView},
+};
 
 /// The operations of one agent.
 pub(crate) struct Service(Arc<Inner>);
@@ -58,7 +61,7 @@ struct Inner {
     host: Arc<dyn AgentHost>,
     tasks: Arc<dyn TaskStore>,
     kit: Arc<Kit>,
-    extended: Option<ExtendedCards>,
+    card: Arc<Published>,
     lives: Lives,
     seen: Seen,
     running: Arc<Count>,
@@ -67,9 +70,8 @@ struct Inner {
 }
 
 impl Service {
-    /// The operations of `agent` of `host`, whose tasks are kept in `tasks`.
-    ///
-    /// Without `push` there are no webhooks; without `extended`, the card promises no extended card.
+    /// The operations of `agent` of `host`, whose tasks are kept in `tasks`, as its card promises them. Without
+    /// `push` there are no webhooks.
     pub(crate) fn new(
         build: &BuildContext,
         agent: Arc<str>,
@@ -77,7 +79,7 @@ impl Service {
         tasks: Arc<dyn TaskStore>,
         options: Options,
         push: Option<Arc<dyn Push>>,
-        extended: Option<ExtendedCards>,
+        card: Arc<Published>,
     ) -> Self {
         let seen = Seen::new(options.remembered);
         let kit = Kit { clock: build.clock.clone(), ids: build.ids.clone(), options, push };
@@ -86,7 +88,7 @@ impl Service {
             host,
             tasks,
             kit: Arc::new(kit),
-            extended,
+            card,
             lives: Lives::default(),
             seen,
             running: Arc::default(),

@@ -59,18 +59,7 @@ impl Operations for Service {
     }
 
     async fn extended_card(&self, caller: &Caller) -> Result<Arc<Value>, Failure> {
-        let Some(cards) = &self.0.extended else {
-            let text = "this agent has no extended card";
-            return Err(Failure::new(Reason::UnsupportedOperation, text));
-        };
-        let card = match caller.dialect {
-            Dialect::V1 => &cards.v1,
-            Dialect::V03 => &cards.v03,
-        };
-        card.clone().ok_or_else(|| {
-            let text = "the card promises an extended card, and none is configured";
-            Failure::new(Reason::ExtendedAgentCardNotConfigured, text)
-        })
+        self.0.card.extended(caller.dialect, caller.owner.as_deref()).cloned()
     }
 }
 

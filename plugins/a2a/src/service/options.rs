@@ -1,8 +1,6 @@
 //! What can be set about the tasks of an agent.
 
-use std::{sync::Arc, time::Duration};
-
-use serde_json::Value;
+use std::time::Duration;
 
 /// What CancelTask does to the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,14 +15,10 @@ pub(crate) enum OnCancel {
 /// The limits and choices of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Whether messages are streamed and tasks are subscribed to (`capabilities.streaming`); default true.
-    pub(crate) streaming: bool,
     /// What CancelTask does; default `interrupt`.
     pub(crate) cancel: OnCancel,
     /// How long a cancelled turn may take to end before its task is told as canceled anyway; default 2 s.
     pub(crate) cancel_grace: Duration,
-    /// Media types that parts may name; empty for any. Default empty.
-    pub(crate) input_modes: Vec<String>,
     /// Turns that run or wait at once; more are refused. Default 1,024.
     pub(crate) turns: usize,
     /// Tasks that wait for somebody at once; beyond it the one that waits longest fails. Default 1,024.
@@ -44,10 +38,8 @@ pub(crate) struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            streaming: true,
             cancel: OnCancel::default(),
             cancel_grace: Duration::from_secs(2),
-            input_modes: Vec::new(),
             turns: 1024,
             waiting: 1024,
             streams: 20_000,
@@ -57,11 +49,4 @@ impl Default for Options {
             push_wait: Duration::from_secs(1),
         }
     }
-}
-
-/// The extended card, by the version that its reader speaks. One that is absent was declared but not configured.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ExtendedCards {
-    pub(crate) v1: Option<Arc<Value>>,
-    pub(crate) v03: Option<Arc<Value>>,
 }

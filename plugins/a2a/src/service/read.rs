@@ -104,7 +104,7 @@ impl Inner {
 
     /// Counts a stream that opens.
     pub(super) fn open_stream(&self) -> Result<Counted, Failure> {
-        if !self.kit.options.streaming {
+        if !self.card.capabilities().streaming {
             return Err(Failure::new(Reason::UnsupportedOperation, "this agent does not stream"));
         }
         self.streams.take(self.kit.options.streams).ok_or_else(|| {

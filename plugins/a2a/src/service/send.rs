@@ -134,7 +134,7 @@ impl Inner {
             return Err(failure.retry_after(Duration::from_secs(1)));
         }
         let SendMessage { mut message, push, .. } = request;
-        check(&message, &self.kit.options.input_modes)?;
+        check(&message, self.card.input_modes())?;
         let scope = self.scope(caller);
         let named = message.context.is_some() || message.task.is_some();
         let target = self.target(&scope, &message).await?;
@@ -282,7 +282,7 @@ fn over_already(id: &str) -> Failure {
 }
 
 /// Checks what the types cannot say: lengths of ids, and media types that the agent takes.
-fn check(message: &TaskMessage, modes: &[String]) -> Result<(), Failure> {
+fn check(message: &TaskMessage, modes: &[Arc<str>]) -> Result<(), Failure> {
     let ids = [
         ("message.messageId", Some(&message.id)),
         ("message.contextId", message.context.as_ref()),
