@@ -87,13 +87,11 @@ impl Messages {
     fn new(cx: &BuildContext, params: &Params) -> Result<Self> {
         let key = params.key(cx, Some(USUAL_KEY))?;
         let mut own = vec![("anthropic-version".to_owned(), HeaderText::Plain("2023-06-01".to_owned()))];
-        let variable =
-            key.as_ref().map(|_| params.api_key_env.clone().unwrap_or_else(|| USUAL_KEY.to_owned()));
-        own.extend(key.map(|key| ("x-api-key".to_owned(), HeaderText::Secret(key))));
+        own.extend(key.as_ref().map(|key| ("x-api-key".to_owned(), HeaderText::Secret(key.secret.clone()))));
         Ok(Self {
             url: url(params.api_base.as_deref().unwrap_or(USUAL_BASE)),
             headers: native::headers(own, params.headers()),
-            key: variable,
+            key: key.map(|key| key.variable),
             extra: params.body.clone(),
             learnt: PerModel::default(),
         })

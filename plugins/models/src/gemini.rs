@@ -88,12 +88,12 @@ impl Contents {
         let [usual, _] = USUAL_KEYS;
         let usual = USUAL_KEYS.into_iter().find(|name| cx.env.get(name).is_some()).unwrap_or(usual);
         let key = params.key(cx, Some(usual))?;
-        let variable = key.as_ref().map(|_| params.api_key_env.clone().unwrap_or_else(|| usual.to_owned()));
-        let own = key.map(|key| ("x-goog-api-key".to_owned(), HeaderText::Secret(key)));
+        let own =
+            key.as_ref().map(|key| ("x-goog-api-key".to_owned(), HeaderText::Secret(key.secret.clone())));
         Ok(Self {
             headers: native::headers(own.into_iter().collect(), params.headers()),
             base: params.api_base.as_deref().unwrap_or(USUAL_BASE).to_owned(),
-            key: variable,
+            key: key.map(|key| key.variable),
             extra: params.body.clone(),
             told: PerModel::default(),
         })

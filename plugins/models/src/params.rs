@@ -84,6 +84,12 @@ struct RetryParams {
     max: Option<f64>,
 }
 
+/// A key, and the variable that holds it.
+pub(crate) struct Key {
+    pub(crate) variable: String,
+    pub(crate) secret: Secret,
+}
+
 impl Params {
     /// Reads parameters.
     pub(crate) fn read(params: &Value) -> Result<Self> {
@@ -122,11 +128,23 @@ impl Params {
         if self.retry.attempts.is_some_and(|attempts| !(1..=20).contains(&attempts)) {
             problems.push(Problem::new("it is no number from 1 to 20").at("retry.attempts"));
         }
-        if let Some(base) = self.api_base.as_deref().filter(|base| !is_http(base)) {
-            let problem = Problem::new("it is no URL").at("api_base");
+        if let Some(base) = self.api_base.as_deref() {
             let help = "write it with http:// or https://, such as `http://localhost:11434/v1`";
-            let shown = mas_comm_kit::http::shown(base);
-            problems.push(if shown.is_empty() { problem } else { problem.help(help) });
+            if !is_http(base) {
+                problems.push(Problem::new("it is no URL").at("api_base").help(help));
+            } else if base.contains('#') {
+                problems.push(Problem::new("it has a fragment, which is never sent").at("api_base"));
+            }
+        }
+        for (name, value) in &self.headers {
+            let what = if name.is_empty() || !name.bytes().all(is_name) {
+                "it is no name of a header"
+            } else if value.chars().any(|c| c.is_control() && c != '\t') {
+                "its value holds a character that no header may"
+            } else {
+                continue;
+            };
+            problems.push(Problem::new(what).at(format!("headers.{name}")));
         }
         problems
     }
@@ -135,12 +153,12 @@ impl Params {
     ///
     /// # Errors
     /// `mas::llm::no_key` when the variable is unset.
-    pub(crate) fn key(&self, cx: &BuildContext, usual: Option<&str>) -> Result<Option<Secret>> {
+    pub(crate) fn key(&self, cx: &BuildContext, usual: Option<&str>) -> Result<Option<Key>> {
         let named = self.api_key_env.as_deref().filter(|name| !name.is_empty());
         let usual = usual.filter(|_| self.api_base.is_none());
         let Some(name) = named.or(usual) else { return Ok(None) };
         match cx.env.get(name).map(str::trim).filter(|key| !key.is_empty()) {
-            Some(key) => Ok(Some(Secret::new(key))),
+            Some(key) => Ok(Some(Key { variable: name.to_owned(), secret: Secret::new(key) })),
             None => {
                 let what = format!(
                     "the variable {name}, which holds the model's key, is not set; set it, or put it into the file that --env names"
@@ -202,6 +220,11 @@ impl Params {
             },
         }
     }
+}
+
+/// Whether the name of a header may hold this byte (RFC 9110, "token").
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 fn is_http(url: &str) -> bool {

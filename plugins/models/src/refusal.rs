@@ -1,6 +1,6 @@
 //! What a provider says when it does not answer.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use mas_comm_kit::http::EXCERPT;
 use mas_contracts::{CONTEXT_LENGTH, Delivery, Error, ErrorKind, Retry};
@@ -89,6 +89,11 @@ impl Told {
         field.copied().filter(|field| refuses && (self.param == *field || self.message.contains(field)))
     }
 
+    /// The first of these words that the sentence or the parameter holds.
+    pub(crate) fn names<'a>(&self, words: &[&'a str]) -> Option<&'a str> {
+        words.iter().copied().find(|word| self.message.contains(word) || self.param.contains(word))
+    }
+
     /// Whether the request is longer than the model takes.
     pub(crate) fn is_too_long(&self) -> bool {
         self.says(TOO_LONG)
@@ -143,13 +148,16 @@ pub(crate) fn refusal(provider: &str, url: &str, key: Option<&str>, status: u16,
     answered.with_delivery(Delivery::Rejected)
 }
 
+/// The beginning of what a server says, for an error: [`EXCERPT`] bytes at most, and `…` for the rest.
+pub(crate) fn head(text: &str) -> Cow<'_, str> {
+    let (head, rest) = text.split_at_checked(text.floor_char_boundary(EXCERPT)).unwrap_or((text, ""));
+    if rest.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{head}…")) }
+}
+
 /// The error that a stream tells of.
 pub(crate) fn in_stream(provider: &str, error: &Value) -> Error {
     let mut told = Told::of_value(&serde_json::json!({ "error": error }));
-    if told.message.len() > EXCERPT {
-        told.message.truncate(told.message.floor_char_boundary(EXCERPT));
-        told.message.push('…');
-    }
+    told.message = head(&told.message).into_owned();
     let failed = |kind, what: &str| {
         Error::new(kind, format!("{provider} {what}: {}", told.message)).with_delivery(Delivery::Answered)
     };

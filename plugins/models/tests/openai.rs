@@ -105,6 +105,61 @@ async fn a_field_that_a_model_does_not_take_is_left_out_and_remembered() {
 }
 
 #[tokio::test]
+async fn a_schema_that_a_server_does_not_take_is_told_instead() {
+    const REFUSAL: &str = r#"{"error":{"message":"This response_format type is unavailable now"}}"#;
+    let server = server(|_, body| {
+        body.contains("\"response_format\"").then(|| vec![Act::answer(400, "application/json", REFUSAL)])
+    })
+    .await;
+    let schema = json!({"type": "object"});
+    let (model, turn) = (model(&server, &json!({})), Turn::new("a", "hi"));
+    for _ in 0..2 {
+        let request = ChatRequest { output_schema: Some(&schema), ..turn.request() };
+        assert_eq!(&*model.chat(&turn.cx, request).await.unwrap().text, "ok");
+    }
+    let sent = server.requests();
+    assert_eq!(sent.len(), 3, "refused once, then known");
+    assert!(
+        sent.iter().skip(1).all(|request| request.body.contains(r#"JSON schema: {\"type\":\"object\"}"#))
+    );
+}
+
+#[tokio::test]
+async fn what_the_user_adds_is_sent_once_and_wins() {
+    let server = server(|_, _| None).await;
+    let body = json!({"seed": 7, "stream_options": {"extra": true}});
+    let more = json!({"headers": {"Authorization": "Basic of-the-proxy"}, "body": body});
+    Turn::new("a", "hi").ask(&*model(&server, &more)).await.unwrap();
+    let sent = server.requests().remove(0);
+    assert_eq!(sent.headers["authorization"], "Basic of-the-proxy");
+    let body: Value = serde_json::from_str(&sent.body).unwrap();
+    let options = json!({"include_usage": true, "extra": true});
+    assert_eq!((&body["seed"], &body["stream_options"]), (&json!(7), &options));
+}
+
+#[test]
+fn parameters_that_cannot_work_are_problems() {
+    let cases = [
+        (json!({"api_base": "localhost:8000"}), "api_base: it is no URL"),
+        (json!({"api_base": "http://h/v1#top"}), "api_base: it has a fragment, which is never sent"),
+        (json!({"headers": {"a b": "x"}}), "headers.a b: it is no name of a header"),
+        (json!({"headers": {"x": "a\nb"}}), "headers.x: its value holds a character that no header may"),
+        (json!({"idle_timeout": 0}), "idle_timeout: it is no time from 0.001 to 86400 seconds"),
+        (json!({"retry": {"attempts": 0}}), "retry.attempts: it is no number from 1 to 20"),
+    ];
+    for provider in ["openai", "ollama", "anthropic", "gemini"] {
+        for (params, problem) in &cases {
+            let found = (support::descriptor(provider).check)(params);
+            let found: Vec<_> = found.iter().map(|it| format!("{}: {}", it.path, it.message)).collect();
+            assert_eq!(found, [*problem], "{provider}");
+            let error = build(provider, &build_context(Path::new("."), &[]), params).err().unwrap();
+            assert_eq!(error.code(), "mas::params::invalid", "{provider}");
+        }
+        assert!((support::descriptor(provider).check)(&json!({"headers": {"X-Team": "ü"}})).is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_history_with_everything_is_sent_as_the_protocol_wants_it() {
     let server = server(|_, _| None).await;
     let mut turn = Turn::new("a", "hi");

@@ -7,7 +7,8 @@
 //!
 //! A field that a model turns out not to take (`max_tokens`, which newer models call `max_completion_tokens`, a
 //! temperature, `stream_options`) is left out or renamed, the request is sent once more, and the provider remembers it
-//! for the model.
+//! for the model. So it is with `response_format`: a schema is then told in the system prompt, and core checks the
+//! answer as always.
 //!
 //! Source: the OpenAI API reference, "Chat Completions"; what other servers make of it is in the tests.
 
@@ -117,23 +118,20 @@ fn open_at(
 impl Chat {
     fn new(cx: &BuildContext, params: &Params, provider: &Provider) -> Result<Self> {
         let url = url::chat_url(params.api_base.as_deref().unwrap_or(provider.api_base))?;
-        let mut headers = params.headers();
         let key = params.key(cx, provider.key)?;
-        let named = params.api_key_env.as_deref().filter(|name| !name.is_empty()).or(provider.key);
-        let variable = key.as_ref().and(named).map(str::to_owned);
-        if let Some(key) = key {
-            headers.push(if url::is_azure(&url) {
-                ("api-key".to_owned(), HeaderText::Secret(key))
+        let own = key.as_ref().map(|key| {
+            if url::is_azure(&url) {
+                ("api-key".to_owned(), HeaderText::Secret(key.secret.clone()))
             } else {
-                let bearer = Secret::new(format!("Bearer {}", key.reveal()));
+                let bearer = Secret::new(format!("Bearer {}", key.secret.reveal()));
                 ("authorization".to_owned(), HeaderText::Secret(bearer))
-            });
-        }
+            }
+        });
         Ok(Self {
             provider: provider.name,
             url,
-            headers,
-            key: variable,
+            headers: native::headers(own.into_iter().collect(), params.headers()),
+            key: key.map(|key| key.variable),
             extra: params.body.clone(),
             learnt: PerModel::default(),
         })
@@ -159,15 +157,17 @@ impl Wire for Chat {
         if !matches!(status, 400 | 422) {
             return false;
         }
-        let Some(field) = refusal::Told::of(body).unsupported(&OPTIONAL) else { return false };
+        let told = refusal::Told::of(body);
+        let schema = || request.output_schema.and_then(|_| told.names(&["response_format", "json_schema"]));
+        let Some(field) = told.unsupported(&OPTIONAL).or_else(schema) else { return false };
         // What the manifest adds to the body is its own affair.
         if self.extra.contains_key(field) {
             return false;
         }
-        self.learnt.learn(request.model, |learnt| {
-            if field == "max_tokens" {
-                learnt.completion_tokens = true;
-            } else {
+        self.learnt.learn(request.model, |learnt| match field {
+            "max_tokens" => learnt.completion_tokens = true,
+            "response_format" | "json_schema" => learnt.told_schema = true,
+            _ => {
                 learnt.dropped.insert(field);
             }
         });

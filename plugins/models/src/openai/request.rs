@@ -6,13 +6,18 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use mas_contracts::{ChatRequest, Content, Message, Part, ToolCall, ToolSpec, text_of};
 use serde_json::{Map, Value, json};
 
-use crate::{native::object_of, tool_schema};
+use crate::{
+    native::{self, object_of},
+    tool_schema,
+};
 
 /// What a model was found not to take; asked once, remembered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Learnt {
     /// Whether the limit of tokens goes by its newer name.
     pub(super) completion_tokens: bool,
+    /// Whether the schema of the answer is told in the system prompt.
+    pub(super) told_schema: bool,
     /// Fields that are left out.
     pub(super) dropped: BTreeSet<&'static str>,
 }
@@ -32,7 +37,8 @@ pub(super) fn body(
         }
     };
     put("model", json!(&**request.model));
-    put("messages", Value::Array(messages(request, provider)));
+    let told = request.output_schema.filter(|_| learnt.told_schema);
+    put("messages", Value::Array(messages(request, provider, told)));
     if !request.tools.is_empty() {
         put("tools", request.tools.iter().map(|tool| tool_of(tool)).collect());
     }
@@ -42,7 +48,7 @@ pub(super) fn body(
     if let Some(most) = request.max_tokens {
         put(if learnt.completion_tokens { "max_completion_tokens" } else { "max_tokens" }, json!(most));
     }
-    if let Some(schema) = request.output_schema {
+    if let Some(schema) = request.output_schema.filter(|_| !learnt.told_schema) {
         let strict = tool_schema::is_strict(schema);
         let named = json!({"name": "answer", "schema": schema, "strict": strict});
         put("response_format", json!({"type": "json_schema", "json_schema": named}));
@@ -51,7 +57,7 @@ pub(super) fn body(
     if stream {
         put("stream_options", json!({"include_usage": true}));
     }
-    body.extend(extra.iter().map(|(key, value)| (key.clone(), value.clone())));
+    native::extend(&mut body, extra);
     Value::Object(body)
 }
 
@@ -66,10 +72,11 @@ fn tool_of(tool: &ToolSpec) -> Value {
     })
 }
 
-fn messages(request: &ChatRequest<'_>, provider: &str) -> Vec<Value> {
+fn messages(request: &ChatRequest<'_>, provider: &str, told: Option<&Value>) -> Vec<Value> {
     let mut messages = Vec::new();
-    if !request.system.is_empty() {
-        messages.push(json!({"role": "system", "content": request.system}));
+    let system = native::system(request, told);
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
     }
     messages.extend(request.history.iter().map(|message| message_of(message, None)));
     // Reasoning is shown again only within the turn that it belongs to.
