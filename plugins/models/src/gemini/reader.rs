@@ -11,6 +11,7 @@ use super::{NAME, refusal};
 use crate::{
     native::{self, put},
     outline::{Mark, Outline},
+    refusal::head,
     wire::{Piece, Reader},
 };
 
@@ -143,8 +144,8 @@ fn finish_reason(reason: &str, said: Option<&str>) -> Result<FinishReason> {
         | "IMAGE_RECITATION" => Ok(FinishReason::Filtered),
         _ => {
             // Such as MALFORMED_FUNCTION_CALL: the model slipped, and may do better at the next try.
-            let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-            let what = format!("gemini ended its answer before it was whole ({reason}){said}");
+            let said = said.map(|said| format!(": {}", head(said))).unwrap_or_default();
+            let what = format!("gemini ended its answer before it was whole ({}){said}", head(reason));
             let error = Error::new(ErrorKind::Failed, what).with_code("mas::llm::broken_off");
             Err(error.with_delivery(Delivery::Answered).with_retry(Retry::Backoff))
         }

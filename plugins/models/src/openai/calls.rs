@@ -59,7 +59,9 @@ struct Draft {
 impl Draft {
     /// Whether its arguments are whole.
     fn is_whole(&self) -> bool {
-        serde_json::from_str::<serde_json::Map<String, Value>>(&self.arguments).is_ok()
+        // A look at the end first, since a server may repeat the name with every piece.
+        self.arguments.trim_end().ends_with('}')
+            && serde_json::from_str::<serde_json::Map<String, Value>>(&self.arguments).is_ok()
     }
 
     /// Whether a piece goes on with this call, of which it has the index or the place.
