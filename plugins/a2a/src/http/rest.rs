@@ -47,7 +47,11 @@ where
     let tongue = route.tongue;
     let done = async {
         let owner = agent.gate.admit(&parts.headers, parts.uri.query()).await?;
-        let posted = media::of_body(&parts.headers)?;
+        // Some clients say a type with every request, also without a body.
+        let posted = match parts.method {
+            Method::POST => media::of_body(&parts.headers)?,
+            _ => None,
+        };
         let taken = media::taken(&parts.headers)?;
         let named = posted.or(taken.named);
         spoken = named.unwrap_or(Json::Plain);

@@ -131,6 +131,12 @@ async fn json_is_answered_in_the_type_that_the_caller_speaks() {
     }
     let got = served.ask("POST", "/a2a/rest/message:send", &[("content-type", "text/plain")], "hi").await;
     assert_eq!((got.status.as_u16(), &got.json()["error"]["code"]), (415, &json!(415)));
+    let headers = [("a2a-version", "1.0"), ("content-type", "text/plain")];
+    assert_eq!(
+        served.ask("GET", "/a2a/rest/tasks", &headers, "").await.status,
+        200,
+        "there is no body to be of a type"
+    );
     let got = served.ask("GET", "/a2a/rest/tasks", &[("accept", "text/html")], "").await;
     assert_eq!((got.status.as_u16(), &got.json()["error"]["code"]), (406, &json!(406)));
 }
