@@ -6,6 +6,8 @@ use mas_contracts::Problem;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::push::Entry;
+
 /// What a caller may ask of the server.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -158,9 +160,11 @@ impl Keep {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Push {
-    /// Hosts that may be posted to, such as `hooks.example.com` or `*.example.com`; default every public one.
+    /// What may be posted to: hosts (`hooks.example.com`, `*.example.com`, `*` for every one) with public addresses,
+    /// and blocks of addresses (`10.1.0.0/16`), also of private ones. Default every public one.
     pub(crate) allow: Vec<String>,
-    /// Whether addresses of this machine and of private networks may be posted to; default false.
+    /// Whether hosts may have addresses of this machine and of private networks; default false. Addresses of the
+    /// link, such as `169.254.169.254`, where clouds keep keys, have to be named in `allow`.
     pub(crate) allow_private: bool,
     /// Deliveries that wait, of all tasks; default 10,000.
     pub(crate) queue: usize,
@@ -203,11 +207,11 @@ impl Push {
         ];
         let mut problems = of_counts("a2a.push", &counts);
         problems.extend(of_times("a2a.push", &[("seconds", self.seconds)]));
-        for (at, host) in self.allow.iter().enumerate() {
-            let name = host.strip_prefix("*.").unwrap_or(host);
-            if name.is_empty() || name.contains(['*', '/', '@', ' ']) {
-                let message = format!("`{host}` is no host: write `hooks.example.com` or `*.example.com`");
-                problems.push(Problem::new(message).at(format!("a2a.push.allow[{at}]")));
+        for (at, entry) in self.allow.iter().enumerate() {
+            if Entry::read(entry).is_none() {
+                let message = format!("`{entry}` is neither a host nor a block of addresses");
+                let help = "write `hooks.example.com`, `*.example.com`, `10.1.0.0/16` or `*`";
+                problems.push(Problem::new(message).at(format!("a2a.push.allow[{at}]")).help(help));
             }
         }
         problems

@@ -85,7 +85,7 @@ fn problems_say_where() {
     a2a.security.sso.jwt.algorithms[0]: `none` is no algorithm that is accepted
     a2a.signing.jku: the keys are published over https only
     a2a.push.queue: 1 at least
-    a2a.push.allow[0]: `http://h` is no host: write `hooks.example.com` or `*.example.com`
+    a2a.push.allow[0]: `http://h` is neither a host nor a block of addresses
     a2a.limits.turn_seconds: seconds from 0.001 to a year
     a2a.limits.nesting: 1000 at most
     a2a.cors.origins: `app` is no origin: write `https://app.example.com` or `*`
