@@ -4,7 +4,7 @@
 //! socket and binds each group once. "Listening" is said only after the bind, with the real address. Turns of
 //! callers outside run through [`AgentHost::begin`]; what became of them is kept in a [`TaskStore`].
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -20,7 +20,8 @@ pub struct Claim {
     pub port: u16,
     /// What is spoken there, such as `http` or `grpc`.
     pub what: &'static str,
-    /// The path below which the endpoint wants to be found, such as `/agents/fares`; empty for the whole socket.
+    /// What tells the endpoint from others on the socket: the path below which it is found, such as
+    /// `/agents/fares`, or a tenant; empty for the root. Two of one socket that say the same are a mistake.
     pub path: String,
 }
 
@@ -35,6 +36,8 @@ pub struct HostedEndpoint {
     pub profile: AgentProfile,
     /// The endpoint's parameters, as declared.
     pub params: Value,
+    /// The folder that relative paths of the parameters are relative to.
+    pub base: PathBuf,
 }
 
 /// What an exposure works with.

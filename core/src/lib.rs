@@ -17,6 +17,7 @@
 //! | [`blueprint`] | what documents, flags and configuration come to |
 //! | [`registry`] | every implementation that the program knows, by category and name |
 //! | [`wiring`] | names found, parameters checked, routes planned; then everything built |
+//! | [`exposure`] | who listens where: sockets grouped, bound, drained |
 //! | [`team`] | the live agents, and the host that exposures and backends are given |
 //! | [`session`] | histories, queues of turns, what was admitted before |
 //! | [`turn`] | a pattern's steps, carried out |
@@ -28,6 +29,7 @@ pub mod blueprint;
 pub mod clock;
 pub mod config;
 pub mod diagnostic;
+pub mod exposure;
 pub mod manifest;
 pub mod registry;
 pub mod session;

@@ -46,6 +46,7 @@ impl Blueprint {
                 "connection": self.llm.connection.public_value(),
             },
             "observability": self.observability.iter().map(selection).collect::<Vec<_>>(),
+            "store": self.store.as_ref().map(selection),
             "allow_cycles": self.allow_cycles,
             "limits": format!("{:?}", self.limits),
         })

@@ -171,6 +171,7 @@ pub fn resolve(input: ResolveInput<'_>) -> Result<Resolved, Report> {
         },
         llm,
         observability,
+        store: input.defaults.store.clone(),
         allow_cycles: input.loaded.team.as_ref().is_some_and(|team| team.allow_cycles),
         limits: limits_of(input.loaded.team.as_ref(), &input.options.limits),
         hash: String::new(),

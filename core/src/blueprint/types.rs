@@ -27,6 +27,8 @@ pub struct Blueprint {
     pub llm: LlmBlueprint,
     /// Observability sinks, in order.
     pub observability: Vec<Selection>,
+    /// Where the tasks of exposed agents are kept; the registry's default if absent.
+    pub store: Option<Selection>,
     /// Whether delegation may go in circles.
     pub allow_cycles: bool,
     /// Limits that differ from the defaults.
@@ -294,6 +296,7 @@ impl Blueprint {
             agent_comm: CommSelections::default(),
             llm: LlmBlueprint::named("mock"),
             observability: Vec::new(),
+            store: None,
             allow_cycles: false,
             limits: Limits::default(),
             hash: String::new(),

@@ -67,7 +67,7 @@ fn layer(
 
 /// Complains of keys that a shape cannot judge: defaults that nothing falls back to, and slips where keys are free.
 fn check_keys(node: &Node, report: &mut Report) {
-    const DEFAULTS: [&str; 4] = ["model", "design_pattern", "context_manager", "agent_comm"];
+    const DEFAULTS: [&str; 5] = ["model", "design_pattern", "context_manager", "agent_comm", "store"];
     const PROGRAM: [&str; 5] = ["flavour", "env", "deployment", "runtime_id", "runtime_profile"];
     let entries = |key: &str| node.get(key).and_then(Node::map).into_iter().flat_map(|map| map.iter());
     for entry in entries("defaults").filter(|entry| !DEFAULTS.contains(&&*entry.key)) {

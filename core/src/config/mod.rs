@@ -49,6 +49,8 @@ pub struct Defaults {
     pub context_manager: Option<Selection>,
     /// The comm backend.
     pub agent_comm: Option<Selection>,
+    /// Where the tasks of exposed agents are kept.
+    pub store: Option<Selection>,
 }
 
 /// One value of the configuration and who set it.
@@ -95,6 +97,7 @@ impl Config {
             design_pattern: choice("defaults.design_pattern"),
             context_manager: choice("defaults.context_manager"),
             agent_comm: choice("defaults.agent_comm"),
+            store: choice("defaults.store"),
         };
         let (infra_refs, infra_dir) = match top("infra_refs") {
             Some((layer, node)) if node.is_scalar() => {

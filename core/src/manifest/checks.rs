@@ -245,7 +245,7 @@ fn check_endpoint(node: &Node, report: &mut Report) {
     let problem = match split_url(url.text()) {
         Err(problem) if a2a || url.text().contains("://") => Some(problem),
         Err(_) => Some("expected an absolute http or https address"),
-        Ok(path) if a2a && !matches!(path, "" | "/") => Some("an a2a endpoint has no path"),
+        Ok(path) if a2a && path.contains(['?', '#']) => Some("an a2a endpoint has no query and no fragment"),
         Ok(_) => None,
     };
     if let Some(problem) = problem {

@@ -227,7 +227,7 @@ impl Assembly<'_> {
     }
 }
 
-pub(super) fn failed(at: &Location, what: &str, error: &Error) -> Diagnostic {
+pub(crate) fn failed(at: &Location, what: &str, error: &Error) -> Diagnostic {
     Diagnostic::error("mas::connect::failed", at, format!("{what} cannot be set up: {error:#}"))
 }
 

@@ -47,6 +47,7 @@ impl PlannedExposure<'_> {
             entry: self.entry,
             profile: agent.profile(),
             params: Value::Object(params),
+            base: endpoint.dir.clone(),
         }
     }
 }

@@ -15,8 +15,10 @@ mod models;
 mod routes;
 mod wire;
 
+pub(crate) use connect::failed;
 pub use connect::{Connection, connect};
 pub use exposures::{Hosting, PlannedExposure, plan_exposures};
 pub use models::build_provider;
 pub use routes::{PlannedRoute, plan_routes};
+pub(crate) use wire::refused_row;
 pub use wire::{Wiring, wire};

@@ -1,6 +1,6 @@
 //! Everything found and checked, nothing built yet.
 
-use mas_contracts::{Category, Descriptor};
+use mas_contracts::{Category, Descriptor, Problem};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -24,6 +24,8 @@ pub struct Wiring<'a> {
     pub routes: Vec<PlannedRoute<'a>>,
     /// What listens.
     pub exposures: Vec<PlannedExposure<'a>>,
+    /// Where the tasks of what listens are kept.
+    pub(crate) store: Option<Planned>,
     pub(super) agents: Vec<PlannedAgent<'a>>,
     pub(super) observers: Vec<Planned>,
 }
@@ -40,10 +42,10 @@ pub(super) struct PlannedAgent<'a> {
 
 /// A plugin that is found, with its parameters.
 #[derive(Clone, Debug)]
-pub(super) struct Planned {
-    pub(super) name: String,
-    pub(super) params: Value,
-    pub(super) at: Location,
+pub(crate) struct Planned {
+    pub(crate) name: String,
+    pub(crate) params: Value,
+    pub(crate) at: Location,
 }
 
 #[derive(Debug)]
@@ -66,8 +68,21 @@ pub fn wire<'a>(
     let exposures = plan_exposures(blueprint, hosting);
     for exposure in &exposures {
         let protocol = &exposure.endpoint.protocol;
-        find(registry, Category::AgentExpose, &protocol.value, &protocol.at, &mut report);
+        let found = find(registry, Category::AgentExpose, &protocol.value, &protocol.at, &mut report);
+        let hosted = blueprint.agent(&exposure.endpoint.agent.value).map(|agent| exposure.hosted(agent));
+        if let (Some(found), Some(hosted)) = (found, hosted) {
+            let problems = (found.check)(&hosted.params).into_iter();
+            report.extend(problems.map(|problem| refused_row(exposure.endpoint, problem)));
+        }
     }
+    let store = match &blueprint.store {
+        _ if exposures.is_empty() => None,
+        Some(store) => plan(registry, Category::Store, store, &mut report),
+        None => {
+            let store = Selection::named(registry.default_name(Category::Store).unwrap_or("memory"));
+            plan(registry, Category::Store, &store, &mut report)
+        }
+    };
     let routes = plan_routes(blueprint, registry, &exposures, &mut report);
     for route in &routes {
         if let Ok(descriptor) = registry.find(Category::AgentComm, &route.comm) {
@@ -91,7 +106,7 @@ pub fn wire<'a>(
         .iter()
         .filter_map(|choice| plan(registry, Category::Observability, choice, &mut report))
         .collect();
-    report.into_result(Wiring { blueprint, routes, exposures, agents, observers })
+    report.into_result(Wiring { blueprint, routes, exposures, store, agents, observers })
 }
 
 fn plan_agent<'a>(
@@ -237,12 +252,33 @@ fn find<'a>(
         .ok()
 }
 
+/// A problem of an endpoint's row, placed as closely as its path allows.
+pub(crate) fn refused_row(endpoint: &EndpointBlueprint, problem: Problem) -> Diagnostic {
+    let pointer = pointer(&problem.path);
+    let first = pointer.split('/').next().unwrap_or_default();
+    let at = match (first, &endpoint.a2a, &endpoint.url) {
+        ("a2a", Some(a2a), _) => a2a.locate(pointer.strip_prefix("a2a").unwrap_or_default()),
+        ("url", _, Some(url)) => url.at.clone(),
+        ("usage", ..) => endpoint.usage.at.clone(),
+        (key, ..) if endpoint.params.value().get(key).is_some() => endpoint.params.locate(&pointer),
+        _ => endpoint.at.clone(),
+    };
+    let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
+    let agent = endpoint.agent.shown();
+    let message = format!("the endpoint of `{agent}` cannot be listened for:{place} {}", problem.message);
+    Diagnostic::error("mas::params::invalid", &at, message).help_if(problem.help)
+}
+
+/// A path such as `a2a.security[0]` as the steps of a JSON pointer.
+fn pointer(path: &str) -> String {
+    path.replace(['.', '['], "/").replace(']', "")
+}
+
 /// Checks parameters; problems are placed in the YAML as closely as their path allows.
 pub(super) fn check_params(descriptor: &Descriptor, params: &Value, place: &Params, report: &mut Report) {
     for problem in (descriptor.check)(params) {
         let inner = problem.path.strip_prefix("params.").unwrap_or(&problem.path);
-        let pointer = inner.replace(['.', '['], "/").replace(']', "");
-        let at = place.locate(&pointer);
+        let at = place.locate(&pointer(inner));
         let subject = format!("{} `{}`", descriptor.builder.category(), descriptor.name);
         let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
         let message = format!("{subject} does not take these parameters:{place} {}", problem.message);

@@ -37,6 +37,7 @@ pub(in crate::manifest) const CONFIG: Shape = Shape::Record(&closed(&[
             may("design_pattern", CHOICE),
             may("context_manager", CHOICE),
             may("agent_comm", CHOICE),
+            may("store", CHOICE),
             // Chosen by newer files; each is a warning, for nothing here falls back to it.
             may("agent_expose", CHOICE),
             may("assembler", CHOICE),
