@@ -36,7 +36,6 @@ use crate::{
     params::Limits,
 };
 pub(crate) use body::Answer;
-pub(crate) use call::Tongue;
 
 /// Everything that the routes of one agent need.
 pub(crate) struct Agent {
@@ -92,6 +91,21 @@ fn card<B>(agent: &Agent, request: &Request<B>) -> Response<Answer> {
     }
 }
 
+/// An answer of 200 with this document.
+pub(crate) fn document<T: serde::Serialize>(document: &T) -> Response<Answer> {
+    failures::whole(document, media::Json::Plain)
+}
+
+/// A failure outside of any agent.
+pub(crate) fn refused(failure: &Failure) -> Response<Answer> {
+    failures::over_http(failure, media::Json::Plain)
+}
+
+/// The failure of a verb that a path outside of any agent does not know.
+pub(crate) fn wrong_verb(allow: &'static str) -> Response<Answer> {
+    failures::wrong_verb(allow, media::Json::Plain)
+}
+
 /// What a path that leads nowhere is.
 fn nowhere() -> Failure {
     let message =
@@ -108,7 +122,7 @@ fn options(allow: &'static str) -> Response<Answer> {
 }
 
 /// Leaves what a HEAD is answered with: the length of the body, without it.
-fn without_body(response: &mut Response<Answer>) {
+pub(crate) fn without_body(response: &mut Response<Answer>) {
     if let Answer::Whole(bytes) = response.body() {
         let length = HeaderValue::from(bytes.len());
         response.headers_mut().insert(header::CONTENT_LENGTH, length);

@@ -24,8 +24,6 @@ mod read;
 mod seen;
 mod send;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod turn;
 
 use std::{

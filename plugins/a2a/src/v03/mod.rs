@@ -10,8 +10,6 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::{
-    cancel, create_push, get_task, list_push, part, push_key, resubscribe, send, set_push,
-};
+pub(crate) use decode::{cancel, create_push, get_task, list_push, push_key, resubscribe, send, set_push};
 pub(crate) use encode::{Event, PushShown, Pushes, Sent, TaskShown};
-pub(crate) use names::{Shape, code, role, state};
+pub(crate) use names::{Shape, code};
