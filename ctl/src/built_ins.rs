@@ -2,6 +2,7 @@
 
 use std::{io::Write, sync::Arc};
 
+use mas_a2a as _;
 use mas_context as _;
 use mas_contracts::{BuildContext, ObservabilityContract, Result};
 use mas_delegation as _;

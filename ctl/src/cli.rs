@@ -1,7 +1,5 @@
 //! The command line.
 
-pub(crate) mod a2a;
-
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +35,8 @@ pub(crate) enum Command {
     /// Talk to one agent.
     #[command(after_long_help = AT_THE_PROMPT)]
     Chat(RunArgs),
+    /// Serve an agent over the network until a signal ends it: the entry agent, or every one.
+    Serve(ServeArgs),
     /// Make a small agent or team that runs at once.
     New {
         #[command(subcommand)]
@@ -46,12 +46,6 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Show how a team is wired: its agents, routes and listeners, and why.
     Plan(PlanArgs),
-    /// Talk to an agent elsewhere over A2A: its card, messages, tasks.
-    #[command(name = "a2a")]
-    A2a {
-        #[command(subcommand)]
-        command: a2a::A2aCommand,
-    },
     /// Show or try the models that the infra declares.
     Models {
         #[command(subcommand)]
@@ -96,9 +90,9 @@ impl Command {
             Self::Completions { .. } => Some("completions"),
             Self::RunMas(_)
             | Self::Chat(_)
+            | Self::Serve(_)
             | Self::Validate(_)
             | Self::Plan(_)
-            | Self::A2a { .. }
             | Self::Models { .. }
             | Self::Config { .. }
             | Self::Infra { .. }
@@ -129,7 +123,7 @@ pub(crate) struct TeamArgs {
 }
 
 /// A text that says something: what is empty is a variable of a script that is not set.
-pub(crate) fn filled(text: &str) -> Result<String, &'static str> {
+fn filled(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
 }
 
@@ -161,6 +155,49 @@ pub(crate) struct RunArgs {
     pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The manifest of the team or agent.
+    #[arg(value_name = "MANIFEST")]
+    pub(crate) manifest: PathBuf,
+    /// Serve every agent: the entry agent at the root, each one below /agents/.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Listen here, whatever the endpoint says; port 0 lets the system choose. Default: what the endpoint says, else
+    /// 127.0.0.1:8080.
+    #[arg(long, value_name = "HOST:PORT", value_parser = socket)]
+    pub(crate) listen: Option<ListenAddress>,
+    #[command(flatten)]
+    pub(crate) events: EventArgs,
+    #[command(flatten)]
+    pub(crate) team: TeamArgs,
+}
+
+/// A host and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListenAddress {
+    /// Host name or address, an IPv6 address without its brackets.
+    pub(crate) host: String,
+    /// Port.
+    pub(crate) port: u16,
+}
+
+fn socket(text: &str) -> Result<ListenAddress, &'static str> {
+    const EXPECTED: &str = "write it as HOST:PORT, such as 127.0.0.1:8080, 0.0.0.0:8080 or [::1]:8080";
+    let (host, port) = text.trim().rsplit_once(':').ok_or(EXPECTED)?;
+    let port = port.parse().map_err(|_| EXPECTED)?;
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let valid = match inner {
+        Some(inner) => inner.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && !host.contains([':', '/', '@', ' ', '[', ']']),
+    };
+    if !valid {
+        return Err(EXPECTED);
+    }
+    Ok(ListenAddress { host: inner.unwrap_or(host).to_owned(), port })
 }
 
 /// Where events go.

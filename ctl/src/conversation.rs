@@ -18,11 +18,15 @@ use crate::{
     cli::{EventArgs, EventsFormat, RunArgs},
     console,
     exit::Exit,
+    exposing,
     report::RunReport,
     setup,
     surroundings::Surroundings,
     turns::Turns,
 };
+
+/// How long callers from outside may take to finish once the conversation is over.
+const DRAIN: Duration = Duration::from_secs(2);
 
 /// How long tools and backends may take to end.
 const CLOSE_GRACE: Duration = Duration::from_millis(150);
@@ -61,8 +65,14 @@ pub(crate) async fn converse(
             return Exit::Failed;
         }
     };
-    let wiring = match wire(&blueprint, registry, &around.environment, style.hosting) {
-        Ok(wiring) => wiring,
+    let met = exposing::meet_neighbours(&mut blueprint, registry, around, style.hosting, false).await;
+    if let Err(report) = met {
+        return setup::invalid(&report, args.json);
+    }
+    let planned = wire(&blueprint, registry, &around.environment, style.hosting)
+        .and_then(|wiring| exposing::plan(&wiring, registry, around, false).map(|plan| (wiring, plan)));
+    let (wiring, plan) = match planned {
+        Ok(planned) => planned,
         Err(report) => return setup::invalid(&report, args.json),
     };
     let connection = Connection {
@@ -81,9 +91,25 @@ pub(crate) async fn converse(
         }
         Err(report) => return setup::invalid(&report, args.json),
     };
+    let exposed = match exposing::bind(plan, &team).await {
+        Ok(exposed) => exposed,
+        Err(report) => {
+            close(&team).await;
+            return setup::invalid(&report, args.json);
+        }
+    };
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
     let entry = &blueprint.entry.value;
     let exit = Turns::new(args, &team, entry, speaker, &around.env).run().await;
+    // The conversation is over; callers from outside may finish what they are at, if that is soon.
+    let drain = if exit == Exit::Interrupted { Duration::ZERO } else { DRAIN };
+    exposing::close(exposed, drain).await;
+    close(&team).await;
+    exit
+}
+
+/// Releases what a team holds, and writes the rest of its events.
+pub(crate) async fn close(team: &Team) {
     // What does not end in time ends with the program.
     let _ = tokio::time::timeout(CLOSE_GRACE, team.close()).await;
     for observer in team.observers() {
@@ -91,11 +117,10 @@ pub(crate) async fn converse(
             console::err(&format!("warning: the event log is not complete: {error:#}\n"));
         }
     }
-    exit
 }
 
 /// Flags about events win over what manifests say.
-fn choose_events(blueprint: &mut Blueprint, args: &EventArgs, registry: &Registry) {
+pub(crate) fn choose_events(blueprint: &mut Blueprint, args: &EventArgs, registry: &Registry) {
     let EventsFormat::Native = args.events_format;
     let name = |choice: &Selection| {
         registry.find(Category::Observability, &choice.name.value).ok().map(|d| d.name.clone())
@@ -116,8 +141,25 @@ fn extras(
     registry: &Registry,
     around: &Surroundings,
 ) -> Result<Extras, mas_contracts::Error> {
+    let observers = observers(&args.events, registry, around)?;
+    let store = match &args.session {
+        Some(_) => Some(registry.build_store("file", &build_context(around, &around.cwd), &Value::Null)?),
+        None => None,
+    };
+    Ok((observers, store))
+}
+
+/// The event log that flags ask for, elsewhere than where manifests say.
+///
+/// # Errors
+/// That it cannot be set up.
+pub(crate) fn observers(
+    args: &EventArgs,
+    registry: &Registry,
+    around: &Surroundings,
+) -> Result<Vec<Arc<dyn ObservabilityContract>>, mas_contracts::Error> {
     let build = build_context(around, &around.cwd);
-    let observers = match (&args.events.events_file, args.events.events_stderr) {
+    Ok(match (&args.events_file, args.events_stderr) {
         (Some(file), _) => {
             let path = Value::from(file.to_string_lossy());
             let params = Map::from_iter([("path".to_owned(), path)]);
@@ -125,12 +167,7 @@ fn extras(
         }
         (None, true) => vec![built_ins::event_log_to(&build, Box::new(console::WholeLines::default()))?],
         (None, false) => Vec::new(),
-    };
-    let store = match &args.session {
-        Some(_) => Some(registry.build_store("file", &build, &Value::Null)?),
-        None => None,
-    };
-    Ok((observers, store))
+    })
 }
 
 /// What a builder outside a team is given.

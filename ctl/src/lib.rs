@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! main ─ cli ─ commands ─┬─ validate, plan, registry, config, infra, …  print and end
-//!                        └─ run-mas, chat ─ setup ─ conversation ─ turns      streamed
+//!                        ├─ run-mas, chat ─ setup ─ conversation ─ turns      streamed
+//!                        └─ serve ───────── setup ─ exposing                  until a signal
 //! ```
 //!
 //! stdout is the conversation, the listing or one JSON document; everything else goes to stderr.
@@ -16,6 +17,7 @@ mod cursor;
 mod dotenv;
 mod editor;
 mod exit;
+mod exposing;
 mod history;
 mod prompts;
 mod report;

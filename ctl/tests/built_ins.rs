@@ -9,6 +9,7 @@ use serde_json::Value;
 const BUILT_INS: &[&str] = &[
     "delegation/delegate_tools",
     "agent_comm/local (agent-local)",
+    "agent_expose/a2a",
     "design_pattern/react (analyst, planner, react@v1)",
     "design_pattern/scripted_response (scripted_response@v1)",
     "design_pattern/single_pass (linear, linear@v1, single_pass@v1)",

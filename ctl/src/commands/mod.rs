@@ -1,6 +1,5 @@
 //! The commands.
 
-mod a2a;
 mod completions;
 mod config;
 mod flavour;
@@ -10,6 +9,7 @@ mod new;
 mod plan;
 mod registry;
 mod schemas;
+mod serve;
 mod validate;
 
 use mas_core::{registry::Registry, wiring::Hosting};
@@ -49,10 +49,10 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Models { command } => {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
         }
-        Command::A2a { command } => block_on(a2a::run(&command, &around())),
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Infra { command } => infra::run(&command, &around()),
         Command::New { command } => new::run(&command),
+        Command::Serve(args) => with_registry(|registry| block_on(serve::run(&args, registry, &around()))),
         Command::Schemas(args) => schemas::run(&args),
         Command::Completions { shell } => completions::run(shell),
         Command::RunMas(args) => {
