@@ -168,6 +168,8 @@ pub(crate) struct Push {
     pub(crate) allow_private: bool,
     /// Deliveries that wait, of all tasks; default 10,000.
     pub(crate) queue: usize,
+    /// Bytes of those; default 64 MiB.
+    pub(crate) queue_bytes: usize,
     /// Deliveries at once; default 16.
     pub(crate) at_once: usize,
     /// Attempts of one delivery; default 5.
@@ -184,6 +186,7 @@ impl Default for Push {
             allow: Vec::new(),
             allow_private: false,
             queue: 10_000,
+            queue_bytes: 64 * 1024 * 1024,
             at_once: 16,
             attempts: 5,
             seconds: 10.0,
@@ -201,6 +204,7 @@ impl Push {
     pub(super) fn problems(&self) -> Vec<Problem> {
         let counts = [
             ("queue", self.queue),
+            ("queue_bytes", self.queue_bytes),
             ("at_once", self.at_once),
             ("attempts", usize::try_from(self.attempts).unwrap_or(usize::MAX)),
             ("configs", self.configs),

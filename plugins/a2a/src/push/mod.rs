@@ -18,6 +18,8 @@ mod guard;
 mod lane;
 mod outbox;
 mod post;
+#[cfg(test)]
+mod tests;
 mod webhooks;
 
 pub(crate) use counts::Told;

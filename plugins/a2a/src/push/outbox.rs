@@ -31,9 +31,6 @@ use crate::params::Push;
 /// Posts to one host at once.
 const OF_ONE_HOST: usize = 4;
 
-/// Bytes of all bodies that wait.
-const BYTES: usize = 64 * 1024 * 1024;
-
 /// The pauses between attempts.
 const BASE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -49,6 +46,7 @@ const READ_TIME: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 struct Limits {
     posts: usize,
+    bytes: usize,
     of_one_lane: usize,
     at_once: usize,
     time: Duration,
@@ -114,6 +112,7 @@ impl Outbox {
         let at_once = params.at_once.min(Semaphore::MAX_PERMITS);
         let limits = Limits {
             posts: params.queue,
+            bytes: params.queue_bytes,
             // So that no dead webhook takes all the room.
             of_one_lane: params.queue.div_ceil(2),
             at_once,
@@ -212,7 +211,7 @@ impl Outbox {
         let posts = room.posts.saturating_add(1);
         let total = room.bytes.saturating_add(bytes);
         // One that is larger than all the room is taken when nothing else waits.
-        if posts > self.limits.posts || (total > BYTES && room.posts > 0) {
+        if posts > self.limits.posts || (total > self.limits.bytes && room.posts > 0) {
             return None;
         }
         (room.posts, room.bytes) = (posts, total);
