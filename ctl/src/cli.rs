@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod a2a;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -46,6 +48,12 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Show how a team is wired: its agents, routes and listeners, and why.
     Plan(PlanArgs),
+    /// Talk to an agent elsewhere over A2A: its card, messages, tasks.
+    #[command(name = "a2a")]
+    A2a {
+        #[command(subcommand)]
+        command: a2a::A2aCommand,
+    },
     /// Show or try the models that the infra declares.
     Models {
         #[command(subcommand)]
@@ -93,6 +101,7 @@ impl Command {
             | Self::Serve(_)
             | Self::Validate(_)
             | Self::Plan(_)
+            | Self::A2a { .. }
             | Self::Models { .. }
             | Self::Config { .. }
             | Self::Infra { .. }
@@ -123,7 +132,7 @@ pub(crate) struct TeamArgs {
 }
 
 /// A text that says something: what is empty is a variable of a script that is not set.
-fn filled(text: &str) -> Result<String, &'static str> {
+pub(crate) fn filled(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
 }
 

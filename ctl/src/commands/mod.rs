@@ -1,5 +1,6 @@
 //! The commands.
 
+mod a2a;
 mod completions;
 mod config;
 mod flavour;
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli) -> Exit {
         Command::Models { command } => {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
         }
+        Command::A2a { command } => block_on(a2a::run(&command, &around())),
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Infra { command } => infra::run(&command, &around()),
         Command::New { command } => new::run(&command),

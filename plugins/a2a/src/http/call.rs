@@ -34,7 +34,7 @@ pub(super) enum Operation {
 
 /// The JSON that a caller speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tongue {
+pub(crate) enum Tongue {
     V1,
     V03(v03::Shape),
 }

@@ -36,6 +36,7 @@ use crate::{
     params::Limits,
 };
 pub(crate) use body::Answer;
+pub(crate) use call::Tongue;
 
 /// Everything that the routes of one agent need.
 pub(crate) struct Agent {

@@ -24,6 +24,8 @@ mod read;
 mod seen;
 mod send;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 use std::{

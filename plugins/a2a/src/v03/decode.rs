@@ -12,6 +12,7 @@ use crate::{
         Authentication, CancelTask, Dialect, Failure, GetTask, PushConfig, PushKey, SendMessage,
         SubscribeToTask, Violation,
     },
+    v1::shared,
 };
 
 /// How the official SDKs say that data which is no object was wrapped in one.
@@ -214,11 +215,8 @@ fn message(value: Node<'_>, path: Path<'_>, shape: Shape, problems: &mut Problem
     })
 }
 
-fn shared(texts: Vec<Cow<'_, str>>) -> Vec<Arc<str>> {
-    texts.into_iter().map(Into::into).collect()
-}
-
-fn part(value: Node<'_>, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<Part> {
+/// A part of a message or an artifact.
+pub(crate) fn part(value: Node<'_>, path: Path<'_>, shape: Shape, problems: &mut Problems) -> Option<Part> {
     let mut object = Object::of(value, path, problems)?;
     let kind = object.filled("kind", problems);
     let mut metadata = object.map("metadata", problems);

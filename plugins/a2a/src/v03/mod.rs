@@ -10,6 +10,8 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use decode::{cancel, create_push, get_task, list_push, push_key, resubscribe, send, set_push};
+pub(crate) use decode::{
+    cancel, create_push, get_task, list_push, part, push_key, resubscribe, send, set_push,
+};
 pub(crate) use encode::{Event, PushShown, Pushes, Sent, TaskShown};
-pub(crate) use names::{Shape, code};
+pub(crate) use names::{Shape, code, role, state};

@@ -47,7 +47,7 @@ impl Shape {
     }
 
     /// The parts of a message.
-    pub(super) fn parts(self) -> &'static str {
+    pub(crate) fn parts(self) -> &'static str {
         match self {
             Self::Rpc => "parts",
             Self::Rest => "content",
@@ -56,12 +56,35 @@ impl Shape {
 }
 
 /// A role by its word in either shape, or by its number.
-pub(super) fn role(of: Result<&str, i64>) -> Option<Speaker> {
+pub(crate) fn role(of: Result<&str, i64>) -> Option<Speaker> {
     match of {
         Ok("user" | "ROLE_USER") | Err(1) => Some(Speaker::User),
         Ok("agent" | "ROLE_AGENT") | Err(2) => Some(Speaker::Agent),
         _ => None,
     }
+}
+
+/// A state by its word in either shape; one that is unknown, or unspecified, is none.
+#[expect(clippy::option_option, reason = "no such value, a value that says nothing, a state")]
+pub(crate) fn state(of: Result<&str, i64>) -> Option<Option<TaskState>> {
+    let word = match of {
+        Ok("unknown") => return Some(None),
+        Ok("TASK_STATE_CANCELLED") => return Some(Some(TaskState::Canceled)),
+        Ok(word) if word.starts_with("TASK_STATE_") => return crate::v1::state(of),
+        Ok(word) => word,
+        Err(_) => return crate::v1::state(of),
+    };
+    let known = [
+        TaskState::Submitted,
+        TaskState::Working,
+        TaskState::Completed,
+        TaskState::Failed,
+        TaskState::Canceled,
+        TaskState::Rejected,
+        TaskState::InputRequired,
+        TaskState::AuthRequired,
+    ];
+    known.into_iter().find(|state| Shape::Rpc.state(*state) == word).map(Some)
 }
 
 /// The code of an error. What v0.3 has no code for is an internal error to its clients.

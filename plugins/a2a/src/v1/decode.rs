@@ -205,11 +205,13 @@ fn message(value: Node<'_>, path: Path<'_>, problems: &mut Problems) -> Option<T
     })
 }
 
-fn shared(texts: Vec<Cow<'_, str>>) -> Vec<Arc<str>> {
+/// Texts that are shared from now on.
+pub(crate) fn shared(texts: Vec<Cow<'_, str>>) -> Vec<Arc<str>> {
     texts.into_iter().map(Into::into).collect()
 }
 
-fn part(value: Node<'_>, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
+/// A part of a message or an artifact.
+pub(crate) fn part(value: Node<'_>, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
     let mut object = Object::of(value, path, problems)?;
     // `data` may be any JSON, `null` too.
     let data = object.raw("data");

@@ -7,7 +7,8 @@ mod names;
 mod tests;
 
 pub(crate) use decode::{
-    Request, cancel, create_push, extended_card, get_task, list_push, list_tasks, push_key, send, subscribe,
+    Request, cancel, create_push, extended_card, get_task, list_push, list_tasks, part, push_key, send,
+    shared, subscribe,
 };
 pub(crate) use encode::{Shown, Write};
-pub(crate) use names::code;
+pub(crate) use names::{code, role, state, state_name};

@@ -13,7 +13,7 @@ pub(super) fn role_name(from: Speaker) -> &'static str {
 }
 
 /// A role by its word or its number.
-pub(super) fn role(of: Result<&str, i64>) -> Option<Speaker> {
+pub(crate) fn role(of: Result<&str, i64>) -> Option<Speaker> {
     match of {
         Ok("ROLE_USER") | Err(1) => Some(Speaker::User),
         Ok("ROLE_AGENT") | Err(2) => Some(Speaker::Agent),
@@ -22,7 +22,7 @@ pub(super) fn role(of: Result<&str, i64>) -> Option<Speaker> {
 }
 
 /// A state.
-pub(super) fn state_name(state: TaskState) -> &'static str {
+pub(crate) fn state_name(state: TaskState) -> &'static str {
     match state {
         TaskState::Submitted => "TASK_STATE_SUBMITTED",
         TaskState::Working => "TASK_STATE_WORKING",
@@ -37,7 +37,7 @@ pub(super) fn state_name(state: TaskState) -> &'static str {
 
 /// A state by its word or its number; the unspecified one is none.
 #[expect(clippy::option_option, reason = "no such value, a value that says nothing, a state")]
-pub(super) fn state(of: Result<&str, i64>) -> Option<Option<TaskState>> {
+pub(crate) fn state(of: Result<&str, i64>) -> Option<Option<TaskState>> {
     Some(Some(match of {
         Ok("TASK_STATE_UNSPECIFIED") | Err(0) => return Some(None),
         Ok("TASK_STATE_SUBMITTED") | Err(1) => TaskState::Submitted,
