@@ -1,6 +1,7 @@
 //! The commands.
 
 mod a2a;
+mod card;
 mod completions;
 mod config;
 mod flavour;
@@ -51,6 +52,7 @@ fn dispatch(cli: Cli) -> Exit {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
         }
         Command::A2a { command } => block_on(a2a::run(&command, &around())),
+        Command::Card { command } => block_on(card::run(&command, &around())),
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Infra { command } => infra::run(&command, &around()),
         Command::New { command } => new::run(&command),

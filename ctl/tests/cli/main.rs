@@ -4,6 +4,7 @@
 
 mod bench;
 
+mod card;
 mod completions;
 mod config;
 mod dotenv;

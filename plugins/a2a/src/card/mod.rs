@@ -18,7 +18,7 @@ use crate::{
 };
 use document::Card;
 
-pub use shown::{LARGEST, Signed, Verified, agent_card, sign_card, verify_card};
+pub use shown::{LARGEST, Signed, Verified, agent_card, check_params, sign_card, verify_card};
 
 pub(crate) use served::Document;
 pub(crate) use signing::Signer;

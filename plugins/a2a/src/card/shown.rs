@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mas_contracts::{AgentProfile, BuildContext, Error, Result};
+use mas_contracts::{AgentProfile, BuildContext, Error, Problem, Result};
 use serde_json::Value;
 
 use super::{Place, Published, Signer, canonical::Form, signing};
@@ -10,6 +10,12 @@ use crate::{jose::KeySet, params::Params};
 
 /// The largest card: 1 MiB.
 pub const LARGEST: usize = 1024 * 1024;
+
+/// Everything that is wrong with the parameters of an endpoint, as an infra Application declares them.
+#[must_use]
+pub fn check_params(params: &Value) -> Vec<Problem> {
+    Params::check(params)
+}
 
 /// The card that an endpoint publishes under `serve`, for parameters as an infra Application declares them; signed
 /// where they name a key.
