@@ -26,7 +26,6 @@ mod model;
 mod moment;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod params;
-#[allow(dead_code, unused_imports, reason = "the listener follows")]
 mod push;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod service;

@@ -75,7 +75,10 @@ impl Inner {
             self.was_message(&live, said.as_deref(), &message);
             return Ok(SendReply::Message(message));
         }
-        if let Some(push) = self.kit.push.as_ref().filter(|push| push.wants(&live.scope, &live.id)) {
+        if let Some(push) = self.kit.push.as_ref()
+            && !immediately
+            && push.wants(&live.scope, &live.id)
+        {
             push.posted(&live.scope, &live.id, self.kit.options.push_wait).await;
         }
         let task = live.task(&mut live.lock());

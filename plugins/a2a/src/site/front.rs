@@ -26,6 +26,7 @@ use super::{cors::Origins, counts::Counts, listener::Desk};
 use crate::{
     http::{self as binding, Answer},
     model::{Failure, Reason},
+    push::{Told, Webhooks},
     service::Service,
     url,
 };
@@ -40,6 +41,8 @@ pub(crate) struct Seat {
     pub(crate) path: String,
     pub(crate) agent: Arc<binding::Agent>,
     pub(crate) service: Arc<Service>,
+    /// Its webhooks, if its card promises push notifications.
+    pub(crate) webhooks: Option<Arc<Webhooks>>,
     pub(crate) cors: Option<Origins>,
 }
 
@@ -147,21 +150,40 @@ impl Front {
 
     fn metrics(&self) -> Response<Answer> {
         let mut text = self.counts.to_text();
-        let mut gauge = |name: &str, help: &str, value: fn(&Service) -> usize| {
-            let _ = writeln!(text, "# HELP mas_a2a_{name} {help}\n# TYPE mas_a2a_{name} gauge");
-            for seat in &self.all {
+        let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Seat) -> Option<usize>| {
+            let _ = writeln!(text, "# HELP mas_a2a_{name} {help}\n# TYPE mas_a2a_{name} {kind}");
+            for (seat, value) in self.all.iter().filter_map(|seat| Some((seat, value(seat)?))) {
                 let id = label(&seat.listed.id);
-                let _ = writeln!(text, "mas_a2a_{name}{{agent=\"{id}\"}} {}", value(&seat.service));
+                let _ = writeln!(text, "mas_a2a_{name}{{agent=\"{id}\"}} {value}");
             }
         };
-        gauge("turns", "Turns that run or wait.", Service::running);
-        gauge("streams", "Streams that are open.", Service::streams);
+        each("turns", "gauge", "Turns that run or wait.", &|seat| Some(seat.service.running()));
+        each("streams", "gauge", "Streams that are open.", &|seat| Some(seat.service.streams()));
+        let notifications: [(&str, &str, &str, Read); 5] = [
+            ("notifications", "gauge", "Notifications that wait for their webhooks.", |told| told.waiting),
+            ("notifications_brought_total", "counter", "Notifications that a webhook took.", |told| {
+                told.brought
+            }),
+            ("notifications_again_total", "counter", "Attempts beyond the first.", |told| told.again),
+            ("notifications_given_up_total", "counter", "Notifications that were not taken.", |told| {
+                told.given_up
+            }),
+            ("notifications_dropped_total", "counter", "Notifications without room or time.", |told| {
+                told.dropped
+            }),
+        ];
+        for (name, kind, help, value) in notifications {
+            each(name, kind, help, &|seat| seat.webhooks.as_ref().map(|webhooks| value(&webhooks.told())));
+        }
         let mut response = Response::new(Answer::Whole(Bytes::from(text)));
         let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
         response
     }
 }
+
+/// Reads one count of notifications.
+type Read = fn(&Told) -> usize;
 
 /// The value of a label in the text format of Prometheus.
 fn label(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use mas_contracts::{BuildContext, Clock, Error, Exposure, HostedEndpoint, Result, Served, Serving};
 
 use super::{
@@ -19,17 +19,22 @@ use crate::{
     card::{Place, Published, Signer},
     http::Agent,
     params::{self, ApiKeyPlace, Params, Scheme},
-    service::{OnCancel, Options, Service},
+    push::Webhooks,
+    service::{OnCancel, Options, Push, Service},
 };
 
 /// How long answers may take to be sent once no turn runs any more.
 const SENDING: Duration = Duration::from_secs(1);
+
+/// How long webhooks may take to be told by then. One that is down is not waited for.
+const TELLING: Duration = Duration::from_secs(2);
 
 /// Endpoints that are served.
 pub(super) struct Site {
     fronts: Vec<Arc<Front>>,
     listeners: Vec<Listener>,
     services: Vec<Arc<Service>>,
+    webhooks: Vec<Arc<Webhooks>>,
     served: Vec<Served>,
     clock: Arc<dyn Clock>,
 }
@@ -57,6 +62,7 @@ pub(super) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Res
         fronts: Vec::new(),
         listeners: Vec::new(),
         services: Vec::new(),
+        webhooks: Vec::new(),
         served: Vec::new(),
         clock: serving.build.clock.clone(),
     };
@@ -78,6 +84,7 @@ pub(super) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Res
                 socket: bound.socket(),
             });
             site.services.push(seat.service.clone());
+            site.webhooks.extend(seat.webhooks.clone());
             seats.push(Arc::new(seat));
         }
         let front = Arc::new(Front::new(seats, counts.clone()));
@@ -151,13 +158,15 @@ impl<'a> Guest<'a> {
         let signer = params.a2a.signing.as_ref().map(|signing| Signer::open(signing, build)).transpose()?;
         let now = build.clock.unix_time();
         let card = Arc::new(Published::new(&endpoint.profile, params, &place, signer.as_ref(), now)?);
+        let open = || Webhooks::open(&params.a2a.push, &params.a2a.keep, serving.tasks.clone(), build);
+        let webhooks = card.capabilities().push_notifications.then(open).transpose()?.map(Arc::new);
         let service = Arc::new(Service::new(
             build,
             endpoint.agent.clone(),
             serving.host.clone(),
             serving.tasks.clone(),
             options(params),
-            None,
+            webhooks.clone().map(|webhooks| webhooks as Arc<dyn Push>),
             card.clone(),
         ));
         let profile = &endpoint.profile;
@@ -184,6 +193,7 @@ impl<'a> Guest<'a> {
                 limits: params.a2a.limits.clone(),
             }),
             service,
+            webhooks,
             cors: params.a2a.cors.as_ref().map(|cors| Origins::new(cors, keys)),
         })
     }
@@ -216,14 +226,18 @@ impl Exposure for Site {
         let begun = self.clock.now();
         join_all(self.services.iter().map(|service| service.close(limit))).await;
         // Who only listens to a task that waits for somebody would hold the end up for ever.
-        let left = limit.saturating_sub(self.clock.now().saturating_duration_since(begun)).min(SENDING);
+        let left = limit.saturating_sub(self.clock.now().saturating_duration_since(begun));
         let now = self.clock.now();
-        let late = self.clock.sleep_until(now.checked_add(left).unwrap_or(now));
-        tokio::select! {
-            biased;
-            _ = join_all(self.listeners.iter().map(Listener::drained)) => {}
-            () = late => self.listeners.iter().for_each(Listener::end),
-        }
+        let late = self.clock.sleep_until(now.checked_add(left.min(SENDING)).unwrap_or(now));
+        let sent = async {
+            tokio::select! {
+                biased;
+                _ = join_all(self.listeners.iter().map(Listener::drained)) => {}
+                () = late => self.listeners.iter().for_each(Listener::end),
+            }
+        };
+        let told = join_all(self.webhooks.iter().map(|webhooks| webhooks.close(left.min(TELLING))));
+        let ((), _left) = join(sent, told).await;
         Ok(())
     }
 }

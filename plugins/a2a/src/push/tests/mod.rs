@@ -57,10 +57,6 @@ struct Seen {
 }
 
 impl Seen {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
-    }
-
     /// What the status in the body says.
     fn text(&self) -> &str {
         self.body["statusUpdate"]["status"]["message"]["parts"][0]["text"].as_str().unwrap_or("")
