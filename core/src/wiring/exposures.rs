@@ -3,7 +3,7 @@
 use mas_contracts::{HostedEndpoint, Problem};
 use serde_json::{Map, Value};
 
-use super::wire::{add_endpoint, pointer};
+use super::wire::{add_endpoint, refused_row};
 use crate::{
     blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint},
     diagnostic::Diagnostic,
@@ -55,21 +55,7 @@ impl PlannedExposure<'_> {
     /// What the protocol finds wrong with the endpoint, at its place in the YAML.
     #[must_use]
     pub fn refused(&self, problem: Problem) -> Diagnostic {
-        let endpoint = self.endpoint;
-        let (first, rest) = problem.path.split_once('.').unwrap_or((&problem.path, ""));
-        let at = match first {
-            "a2a" => endpoint.a2a.as_ref().map(|block| block.locate(&pointer(rest))),
-            "url" => endpoint.url.as_ref().map(|url| url.at.clone()),
-            "timeout" => endpoint.timeout_seconds.as_ref().map(|seconds| seconds.at.clone()),
-            "usage" => Some(endpoint.usage.at.clone()),
-            "headers" | "" => None,
-            _ => Some(endpoint.params.locate(&pointer(&problem.path))),
-        };
-        let place = if problem.path.is_empty() { String::new() } else { format!("`{}`: ", problem.path) };
-        let agent = endpoint.agent.shown();
-        let message = format!("the endpoint of `{agent}` cannot be served: {place}{}", problem.message);
-        Diagnostic::error("mas::params::invalid", &at.unwrap_or_else(|| endpoint.at.clone()), message)
-            .help_if(problem.help)
+        refused_row(self.endpoint, problem)
     }
 }
 

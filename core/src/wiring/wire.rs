@@ -285,8 +285,3 @@ pub(super) fn check_params(descriptor: &Descriptor, params: &Value, place: &Para
         report.push(Diagnostic::error("mas::params::invalid", &at, message).help_if(problem.help));
     }
 }
-
-/// The JSON pointer of the path of a problem, such as `/listen/port` for `listen.port`.
-pub(super) fn pointer(path: &str) -> String {
-    path.replace(['.', '['], "/").replace(']', "")
-}
