@@ -14,6 +14,8 @@ mod auth;
 #[allow(dead_code, reason = "the bindings follow")]
 pub mod card;
 pub mod client;
+#[allow(dead_code, unused_imports, reason = "the bindings follow")]
+mod grpc;
 #[allow(dead_code, unused_imports, reason = "the listener follows")]
 mod http;
 #[allow(dead_code, unused_imports, reason = "the bindings follow")]

@@ -73,6 +73,15 @@ impl Problems {
     pub(crate) fn none<T>(self, value: T) -> Result<T, Failure> {
         if self.0.is_empty() { Ok(value) } else { Err(Failure::invalid(self.0)) }
     }
+
+    /// What `of` makes of a value, if nothing is wrong. Why there is no value has been noted.
+    ///
+    /// # Errors
+    /// Everything that is wrong.
+    pub(crate) fn made<T, U>(self, value: Option<T>, of: impl FnOnce(T) -> U) -> Result<U, Failure> {
+        let value = self.none(value)?;
+        value.map(of).ok_or_else(|| Failure::invalid(Vec::new()))
+    }
 }
 
 /// A JSON object that is read field by field. Fields that nobody takes are ignored.

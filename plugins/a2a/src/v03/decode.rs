@@ -18,6 +18,26 @@ use crate::{
 /// How the official SDKs say that data which is no object was wrapped in one.
 pub(super) const WRAPPED: &str = "data_part_compat";
 
+/// Data without the object that an SDK put around it.
+pub(crate) fn unwrapped(mut object: Map<String, Value>, metadata: &mut Map<String, Value>) -> Value {
+    let wrapped = metadata.get(WRAPPED).and_then(Value::as_bool) == Some(true) && object.len() == 1;
+    if wrapped && let Some(inner) = object.swap_remove("value") {
+        metadata.swap_remove(WRAPPED);
+        return inner;
+    }
+    Value::Object(object)
+}
+
+/// Data that is no object, in one, and the metadata that says so.
+pub(crate) fn wrapped(
+    data: &Value,
+    metadata: Option<&Map<String, Value>>,
+) -> (Map<String, Value>, Map<String, Value>) {
+    let mut metadata = metadata.cloned().unwrap_or_default();
+    metadata.insert(WRAPPED.to_owned(), Value::Bool(true));
+    ([("value".to_owned(), data.clone())].into_iter().collect(), metadata)
+}
+
 /// `message/send` and `message/stream`.
 ///
 /// A history length of 0 is the whole history, and a caller that does not say `blocking` waits, as the SDKs of the
@@ -296,16 +316,11 @@ fn data_of(
     shape: Shape,
     problems: &mut Problems,
 ) -> Option<Value> {
-    let mut object = match shape {
+    let object = match shape {
         Shape::Rpc => Object::of(value, path, problems)?.into_fields(),
         Shape::Rest => Object::of(value, path, problems)?.map("data", problems),
     };
-    let wrapped = metadata.get(WRAPPED).and_then(Value::as_bool) == Some(true) && object.len() == 1;
-    if wrapped && let Some(inner) = object.swap_remove("value") {
-        metadata.swap_remove(WRAPPED);
-        return Some(inner);
-    }
-    Some(Value::Object(object))
+    Some(unwrapped(object, metadata))
 }
 
 fn nested(object: &mut Object<'_>, name: &str, problems: &mut Problems) -> Option<PushConfig> {

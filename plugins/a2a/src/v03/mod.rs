@@ -11,7 +11,7 @@ mod names;
 mod tests;
 
 pub(crate) use decode::{
-    cancel, create_push, get_task, list_push, part, push_key, resubscribe, send, set_push,
+    cancel, create_push, get_task, list_push, part, push_key, resubscribe, send, set_push, unwrapped, wrapped,
 };
 pub(crate) use encode::{Event, PushShown, Pushes, Sent, TaskShown};
 pub(crate) use names::{Shape, code, role, state};
