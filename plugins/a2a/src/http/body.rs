@@ -54,7 +54,7 @@ impl Body for Answer {
 ///
 /// # Errors
 /// [`Reason::TooLarge`], [`Reason::Timeout`], or [`Reason::InvalidRequest`] for one that breaks off.
-pub(super) async fn read<B: Body<Data = Bytes>>(agent: &Agent, body: B) -> Result<Bytes, Failure> {
+pub(crate) async fn read<B: Body<Data = Bytes>>(agent: &Agent, body: B) -> Result<Bytes, Failure> {
     let most = agent.limits.body;
     if body.size_hint().lower() > u64::try_from(most).unwrap_or(u64::MAX) {
         return Err(too_large(most));

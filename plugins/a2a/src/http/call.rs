@@ -18,7 +18,7 @@ use crate::{
 
 /// The operations (A2A v1.0, section 5.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Send,
     Stream,
     Get,
@@ -50,7 +50,7 @@ impl Tongue {
 }
 
 /// An operation with what it is asked.
-pub(super) enum Call {
+pub(crate) enum Call {
     Send(SendMessage),
     Stream(SendMessage),
     Get(GetTask),
@@ -65,13 +65,13 @@ pub(super) enum Call {
 }
 
 /// What came of a call.
-pub(super) enum Outcome {
+pub(crate) enum Outcome {
     Reply(Reply),
     Stream(ItemStream),
 }
 
 /// What came of a call that is answered at once.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Sent(SendReply),
     Task(TaskView),
     Listing(Listing),
@@ -162,7 +162,7 @@ impl Call {
     ///
     /// # Errors
     /// Why it is refused or failed.
-    pub(super) async fn perform(self, agent: &dyn Operations, caller: &Caller) -> Result<Outcome, Failure> {
+    pub(crate) async fn perform(self, agent: &dyn Operations, caller: &Caller) -> Result<Outcome, Failure> {
         Ok(Outcome::Reply(match self {
             Self::Send(request) => Reply::Sent(agent.send(caller, request).await?),
             Self::Get(request) => Reply::Task(agent.get(caller, request).await?),

@@ -8,10 +8,10 @@ use super::{body::Answer, media::Json};
 use crate::model::{Failure, Reason, Violation};
 
 /// Whose the reasons are.
-const DOMAIN: &str = "a2a-protocol.org";
+pub(crate) const DOMAIN: &str = "a2a-protocol.org";
 
 /// The status of HTTP, and the name of that of gRPC which goes with it.
-pub(super) fn status(reason: Reason) -> (StatusCode, &'static str) {
+pub(crate) fn status(reason: Reason) -> (StatusCode, &'static str) {
     match reason {
         Reason::TaskNotFound => (StatusCode::NOT_FOUND, "NOT_FOUND"),
         Reason::TaskNotCancelable
@@ -55,7 +55,7 @@ pub(super) fn is_of_http(reason: Reason) -> bool {
 }
 
 /// What a failure says in headers.
-pub(super) fn headers(failure: &Failure, headers: &mut HeaderMap) {
+pub(crate) fn headers(failure: &Failure, headers: &mut HeaderMap) {
     if let Some(wait) = failure.retry_after {
         // Whole seconds, and never 0, which would be at once.
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);

@@ -11,15 +11,15 @@
 //!
 //! Whatever is wrong gets an answer of the protocol; nothing here answers with a page of a framework.
 
-mod body;
-mod call;
-mod failures;
+pub(crate) mod body;
+pub(crate) mod call;
+pub(crate) mod failures;
 mod jsonrpc;
 mod media;
 mod rest;
 mod route;
 mod sse;
-mod terms;
+pub(crate) mod terms;
 #[cfg(test)]
 mod tests;
 

@@ -20,11 +20,11 @@ const MOST_EXTENSIONS: usize = 64;
 
 /// The version that a request asks for: `Major.Minor` of its header, or of its query. None is 0.3 (section 3.6.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version<'a>(Cow<'a, str>);
+pub(crate) struct Version<'a>(Cow<'a, str>);
 
 impl<'a> Version<'a> {
     /// Reads it.
-    pub(super) fn of(headers: &'a HeaderMap, query: Option<&'a str>) -> Self {
+    pub(crate) fn of(headers: &'a HeaderMap, query: Option<&'a str>) -> Self {
         let said = headers.get(VERSION).map(|value| value.to_str().unwrap_or("unreadable").trim());
         let said = said.map(Cow::Borrowed).or_else(|| {
             if !query?.to_ascii_lowercase().contains(VERSION) {
@@ -37,6 +37,11 @@ impl<'a> Version<'a> {
             })
         });
         Self(said.unwrap_or_default())
+    }
+
+    /// Whether nothing is asked for.
+    pub(crate) fn is_absent(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The version of ours that it is. The patch says nothing (section 3.6).
@@ -56,7 +61,7 @@ impl<'a> Version<'a> {
     ///
     /// # Errors
     /// [`Reason::VersionNotSupported`].
-    pub(super) fn check(&self, needed: Dialect) -> Result<(), Failure> {
+    pub(crate) fn check(&self, needed: Dialect) -> Result<(), Failure> {
         if self.dialect() == Some(needed) {
             return Ok(());
         }
@@ -76,7 +81,7 @@ impl<'a> Version<'a> {
 }
 
 /// Who calls: `owner` is who the gate let in.
-pub(super) fn caller(headers: &HeaderMap, owner: Option<Arc<str>>, dialect: Dialect) -> Caller {
+pub(crate) fn caller(headers: &HeaderMap, owner: Option<Arc<str>>, dialect: Dialect) -> Caller {
     let traceparent = headers.get("traceparent").and_then(|value| value.to_str().ok());
     Caller {
         owner,
@@ -98,7 +103,7 @@ fn extensions(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// [`Reason::ExtensionSupportRequired`].
-pub(super) fn check_extensions(agent: &Agent, caller: &Caller) -> Result<(), Failure> {
+pub(crate) fn check_extensions(agent: &Agent, caller: &Caller) -> Result<(), Failure> {
     let missing = agent.card.required_extensions().iter().find(|uri| !caller.extensions.contains(uri));
     let Some(uri) = missing else { return Ok(()) };
     let message = format!("the extension `{uri}` is required: name it in the `A2A-Extensions` header");
@@ -106,7 +111,7 @@ pub(super) fn check_extensions(agent: &Agent, caller: &Caller) -> Result<(), Fai
 }
 
 /// Says which extensions are in use: those of the card that the caller asks for.
-pub(super) fn echo(agent: &Agent, asked: &HeaderMap, response: &mut HeaderMap) {
+pub(crate) fn echo(agent: &Agent, asked: &HeaderMap, response: &mut HeaderMap) {
     for name in [EXTENSIONS, OLD_EXTENSIONS] {
         if !asked.contains_key(&name) {
             continue;
@@ -123,7 +128,7 @@ pub(super) fn echo(agent: &Agent, asked: &HeaderMap, response: &mut HeaderMap) {
 }
 
 /// The last event that a caller has of a stream.
-pub(super) fn last_event(headers: &HeaderMap) -> Option<u64> {
+pub(crate) fn last_event(headers: &HeaderMap) -> Option<u64> {
     headers.get("last-event-id")?.to_str().ok()?.trim().parse().ok()
 }
 
