@@ -92,7 +92,7 @@ fn what_is_wrong_with_an_endpoint_is_shown_at_its_place() {
     insta::assert_snapshot!(run.err, @r#"
     mas::params::invalid
 
-      × the endpoint of `a` cannot be served: `a2a.limits.body`: 1 at least
+      × the endpoint of `a` cannot be listened for: `a2a.limits.body`: 1 at least
         ╭─[infra/agents.yaml:11:24]
      10 │       a2a:
      11 │         limits: {body: 0}
@@ -106,8 +106,8 @@ fn what_is_wrong_with_an_endpoint_is_shown_at_its_place() {
     insta::assert_snapshot!(run.err, @r#"
     mas::params::invalid
 
-      × the endpoint of `a` cannot be served: `a2a.signing.key`: the key `keys/none.pem` that signs
-      │ the card cannot be read: No such file or directory (os error 2)
+      × the endpoint of `a` cannot be listened for: `a2a.signing.key`: the key `keys/none.pem` that
+      │ signs the card cannot be read: No such file or directory (os error 2)
         ╭─[infra/agents.yaml:12:24]
      11 │         grpc_port: 9007
      12 │         signing: {key: keys/none.pem}
