@@ -18,5 +18,6 @@ mod plan;
 mod run;
 mod schemas;
 mod secrets;
+mod serve;
 mod terminal;
 mod validate;
