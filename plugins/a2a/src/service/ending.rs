@@ -106,14 +106,17 @@ impl Live {
             None => state.answer_id(),
         };
         state.streamed = None;
+        Self::drop_held(state);
         let artifact = Arc::new(Artifact::new(id, parts));
         state.artifacts.put(artifact.clone());
         self.tell_artifact(state, artifact, false, true);
     }
 
-    /// Says that the streamed text is complete. Nothing is left to say by then, and an artifact needs a part.
+    /// Says that the streamed text is complete, with its last piece if that is held. Else nothing is left to say,
+    /// and an artifact needs a part.
     fn close_stream(&self, state: &mut State) {
-        if let Some(id) = state.streamed.take() {
+        let held = self.tell_held(state, true);
+        if let Some(id) = state.streamed.take().filter(|_| !held) {
             self.tell_artifact(state, Arc::new(Artifact::new(id, vec![Part::text("")])), true, true);
         }
     }

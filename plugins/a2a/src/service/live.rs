@@ -6,8 +6,7 @@ use std::{
 };
 
 use mas_contracts::{
-    Artifact, Audience, CallId, Clock, Event, EventKind, EventSink, Ids, Part, Speaker, Task, TaskMessage,
-    TaskScope, TaskState, TaskStatus,
+    Artifact, CallId, Clock, Ids, Part, Speaker, Task, TaskMessage, TaskScope, TaskState, TaskStatus,
 };
 use serde_json::{Map, Value};
 use tokio::sync::Notify;
@@ -59,10 +58,15 @@ pub(super) struct State {
     pub(super) asked: Option<Arc<str>>,
     /// The artifact that takes the text that is streamed, until its turn ends.
     pub(super) streamed: Option<Arc<str>>,
+    /// The latest piece of it, and whether it continues others: held while its turn is being polled, for it may be
+    /// the last one.
+    pub(super) held: Option<(Arc<Artifact>, bool)>,
+    /// How many turns are being polled.
+    pub(super) polled: usize,
     /// How many artifacts were made of answers.
     pub(super) answers: usize,
     /// Delegations under way: what their calls say is told by their turn, not by this task.
-    delegations: Vec<CallId>,
+    pub(super) delegations: Vec<CallId>,
     /// Whether somebody asked for its end.
     pub(super) canceling: bool,
     /// Whether nothing more comes.
@@ -122,6 +126,16 @@ impl Live {
         self.changed.notify_waiters();
     }
 
+    /// The id of the turn of a message: the message's, unless the task had one of that id, which the host would
+    /// take for the same turn.
+    pub(super) fn turn_id(&self, message: &Arc<str>) -> Arc<str> {
+        let state = self.lock();
+        if state.history.iter().any(|said| said.id == *message) {
+            return format!("{message}~{}", state.history.len()).into();
+        }
+        message.clone()
+    }
+
     /// Takes in a message of the caller and the turn that it becomes. Returns whether it came in time.
     pub(super) fn told(&self, message: Arc<TaskMessage>, turn: Arc<str>) -> bool {
         let mut guard = self.lock();
@@ -175,6 +189,7 @@ impl Live {
     }
 
     fn record(&self, state: &mut State, item: impl FnOnce(&Self, &State) -> StreamItem) {
+        self.tell_held(state, false);
         let push = self.kit.push.as_ref().filter(|push| push.wants(&self.scope, &self.id));
         if push.is_none() && !state.log.is_kept() {
             return state.log.skip();
@@ -211,6 +226,8 @@ impl Live {
     /// The task as it is, and the place of the last event in it.
     pub(super) fn snapshot(&self) -> Item {
         let mut state = self.lock();
+        // It is in the artifacts already, and nobody may be told of it twice.
+        self.tell_held(&mut state, false);
         let task = self.task(&mut state);
         Item { seq: state.log.last(), item: StreamItem::Task(TaskView::whole(task)) }
     }
@@ -224,6 +241,7 @@ impl Live {
         if let Some(item) = state.log.get(after.saturating_add(1)) {
             return Next::Item(item.clone());
         }
+        self.tell_held(&mut state, false);
         let task = self.task(&mut state);
         Next::Item(Item { seq: state.log.last(), item: StreamItem::Task(TaskView::whole(task)) })
     }
@@ -246,6 +264,15 @@ impl Live {
         self.wait_for(|live| {
             let state = live.lock();
             (state.ended || state.turns.is_empty()).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until the task is over though this turn of it still runs.
+    pub(super) async fn overtaken(&self, turn: &str) {
+        self.wait_for(|live| {
+            let state = live.lock();
+            (state.ended && state.turns.iter().any(|open| &**open == turn)).then_some(())
         })
         .await;
     }
@@ -284,6 +311,8 @@ impl State {
             turns: Vec::new(),
             asked: None,
             streamed: None,
+            held: None,
+            polled: 0,
             answers: 0,
             delegations: Vec::new(),
             canceling: false,
@@ -303,58 +332,6 @@ impl State {
     pub(super) fn answer_id(&mut self) -> Arc<str> {
         self.answers = self.answers.saturating_add(1);
         if self.answers == 1 { Arc::from("answer") } else { format!("answer-{}", self.answers).into() }
-    }
-
-    fn is_delegated(&self, call: CallId) -> bool {
-        self.delegations.contains(&call)
-    }
-}
-
-impl EventSink for Live {
-    fn emit(&self, event: Event) {
-        // Those of delegates are told by their turns.
-        if event.scope.parent.is_some() {
-            return;
-        }
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        if state.ended {
-            return;
-        }
-        let delegated = state.is_delegated(event.call);
-        match event.kind {
-            EventKind::TurnStarted { .. } if state.status.state != TaskState::Working => {
-                self.set_status(state, TaskState::Working, None);
-            }
-            EventKind::TextDelta { audience: Audience::Answer, text } if !delegated && !text.is_empty() => {
-                let append = state.streamed.is_some();
-                let id = match state.streamed.clone() {
-                    Some(id) => id,
-                    None => state.answer_id(),
-                };
-                state.artifacts.text(&id, append, &text);
-                state.streamed = Some(id.clone());
-                let piece = Arc::new(Artifact::new(id, vec![Part::text(text)]));
-                self.tell_artifact(state, piece, append, false);
-            }
-            EventKind::ArtifactChunk { artifact, append, last } if !delegated => {
-                if append {
-                    state.artifacts.append(&artifact);
-                } else {
-                    state.artifacts.put(artifact.clone());
-                }
-                self.tell_artifact(state, artifact, append, last);
-            }
-            EventKind::Status { state: TaskState::Working, text: Some(text) } if !delegated => {
-                let message = self.message(vec![Part::text(text)]);
-                self.set_status(state, TaskState::Working, Some(message));
-            }
-            EventKind::DelegationStarted { .. } => state.delegations.push(event.call),
-            EventKind::DelegationEnded { .. } => state.delegations.retain(|call| *call != event.call),
-            _ => return,
-        }
-        drop(guard);
-        self.wake();
     }
 }
 

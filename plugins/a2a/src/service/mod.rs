@@ -24,6 +24,7 @@ mod read;
 mod seen;
 mod send;
 mod stream;
+mod tap;
 #[cfg(test)]
 mod tests;
 mod turn;

@@ -48,11 +48,12 @@ impl Inner {
             Taken::Turn(mut turn, said) => {
                 let live = turn.live().clone();
                 let ended = turn.start().await;
-                if !ended {
+                // One that waits for somebody goes on from here, with what it asked.
+                if !ended || !live.lock().ended {
                     self.publish(&live);
                 }
-                let service = self.clone();
-                Outlive::new(async move {
+                let (service, id) = (self.clone(), turn.id().clone());
+                let work = Outlive::new(async move {
                     let live = turn.live().clone();
                     service.keep(&live).await;
                     match (ended, immediately) {
@@ -60,8 +61,13 @@ impl Inner {
                         (false, false) => turn.run().await,
                         (false, true) => drop(tokio::spawn(turn.run())),
                     }
-                })
-                .await;
+                });
+                tokio::select! {
+                    biased;
+                    () = work => {}
+                    // The task was ended from outside; the turn goes on without its caller.
+                    () = live.overtaken(&id) => {}
+                }
                 (live, said)
             }
             Taken::Before(live) => (live, None),
@@ -139,7 +145,7 @@ impl Inner {
         let SendMessage { mut message, push, .. } = request;
         check(&message, self.card.input_modes())?;
         let scope = self.scope(caller);
-        let named = message.context.is_some() || message.task.is_some();
+        let named = message.context.is_some();
         let target = self.target(&scope, &message).await?;
         let said = named.then(|| {
             let (owner, context) = (scope.owner.clone(), target.live.context.clone());
@@ -163,14 +169,19 @@ impl Inner {
             }
             message.context = Some(live.context.clone());
             message.task = Some(live.id.clone());
-            let asked = live.lock().asked.clone();
+            let id = live.turn_id(&message.id);
+            // A message answers the question of its own task, and no other that is open in the conversation.
+            let answers = match live.lock().asked.clone() {
+                None if named && target.fresh => Some(id.clone()),
+                asked => asked,
+            };
             let turn = TurnRequest {
                 owner: scope.owner.clone(),
                 agent: Some(self.agent.clone()),
                 session: Some(live.context.clone()),
-                turn: Some(message.id.clone()),
+                turn: Some(id),
                 parts: message.parts.clone(),
-                task: asked,
+                task: answers,
                 timeout: None,
                 ancestry: Vec::new(),
                 traceparent: caller.traceparent.clone(),

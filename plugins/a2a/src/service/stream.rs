@@ -81,8 +81,7 @@ impl Reader {
         self.after = item.seq;
         self.over = match &item.item {
             StreamItem::Status(update) => self.ends_at(update.status.state),
-            // The first one may tell of a question that the caller answers right now.
-            StreamItem::Task(view) => view.task.status.state.is_terminal(),
+            StreamItem::Task(view) => self.ends_at(view.task.status.state),
             StreamItem::Message(_) => true,
             StreamItem::Artifact(_) => false,
         };

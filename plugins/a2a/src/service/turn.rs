@@ -48,6 +48,10 @@ impl Turn {
         &self.live
     }
 
+    pub(super) fn id(&self) -> &Arc<str> {
+        &self.key.turn
+    }
+
     /// Runs as far as it goes without waiting. Returns whether it ended.
     pub(super) async fn start(&mut self) -> bool {
         let polled = poll_fn(|cx| Poll::Ready(self.poll_reply(cx))).await;
@@ -100,8 +104,11 @@ impl Turn {
 
     fn poll_reply(&mut self, cx: &mut Context<'_>) -> Poll<Result<Reply>> {
         let reply = AssertUnwindSafe(Pin::new(&mut self.reply));
+        self.live.poll_begins();
         // A defect of a backend ends its task and nothing else.
-        reply.catch_unwind().poll_unpin(cx).map(|caught| {
+        let polled = reply.catch_unwind().poll_unpin(cx);
+        self.live.poll_ends(polled.is_pending());
+        polled.map(|caught| {
             caught
                 .unwrap_or_else(|_| Err(Error::internal("the agent broke down while it worked on the task")))
         })

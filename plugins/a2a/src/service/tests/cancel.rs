@@ -49,3 +49,24 @@ async fn a_question_is_cancelled_at_once() {
     assert_eq!(began.elapsed(), Duration::ZERO);
     assert_eq!(refused(bench.send(said_to(&task, "2", "late")).await), Reason::UnsupportedOperation);
 }
+
+#[tokio::test(start_paused = true)]
+async fn detached_work_goes_on_and_is_told_to_nobody() {
+    let options = Options { cancel: OnCancel::Detach, ..Options::default() };
+    let bench = Bench::with(Behaviour::EchoAfter(60 * SECOND), options);
+    let (service, request) = (bench.service.clone(), said("1", "go"));
+    let waits = tokio::spawn(async move { service.send(&Caller::default(), request).await });
+    bench.idle().await;
+    let task = bench.store.all()[0].clone();
+    let began = tokio::time::Instant::now();
+    assert_eq!(bench.cancel(&task.id).await.unwrap().status.state, TaskState::Canceled);
+    let crate::model::SendReply::Task(view) = waits.await.unwrap().unwrap() else { panic!() };
+    assert_eq!(view.task.status.state, TaskState::Canceled);
+    assert!(began.elapsed() < SECOND, "the caller waited {:?} for work that is not its own", began.elapsed());
+    assert!(!bench.host.seen()[0].ended);
+    tokio::time::sleep(61 * SECOND).await;
+    assert_eq!((bench.host.seen()[0].ended, bench.host.seen()[0].stopped), (true, None));
+    let kept = bench.get(&task.id).await.unwrap();
+    assert_eq!((kept.status.state, kept.artifacts.len()), (TaskState::Canceled, 0));
+    assert_eq!(bench.service.running(), 0);
+}

@@ -120,3 +120,14 @@ async fn without_configuration_there_is_no_extended_card_and_there_are_no_webhoo
         Reason::PushNotificationNotSupported
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_last_piece_says_so_where_the_answer_ends_with_it() {
+    let pieces = ["one ", "two"].map(str::to_owned).to_vec();
+    let bench = Bench::new(Behaviour::Stream(pieces, Duration::ZERO));
+    let lines = all(bench.stream(said("1", "go")).await).await;
+    assert_eq!(lines[2..], ["2 answer \"one \"", "3 +answer \"two\" last", "4 completed last"]);
+    let one = Bench::new(Behaviour::Stream(vec!["one".to_owned()], Duration::ZERO));
+    let lines = all(one.stream(said("1", "go")).await).await;
+    assert_eq!(lines[2..], ["2 answer \"one\" last", "3 completed last"]);
+}

@@ -194,3 +194,36 @@ async fn credentials_are_waited_for_like_answers() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(bench.task(said_to(&task, "2", "done")).await.status.state, TaskState::AuthRequired);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_new_task_in_a_conversation_does_not_answer_the_question_of_another() {
+    let bench = Bench::new(Behaviour::Ask("which day?".to_owned()));
+    let asks = bench.task(said_in("c", "1", "book it")).await;
+    let other = bench.task(said_in("c", "2", "something else")).await;
+    assert_ne!(asks.id, other.id);
+    assert_eq!(other.status.state, TaskState::InputRequired);
+    assert_eq!(bench.get(&asks.id).await.unwrap().status.state, TaskState::InputRequired);
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_questions_end_the_one_that_waits_longest() {
+    let options = Options { waiting: 2, ..Options::default() };
+    let bench = Bench::with(Behaviour::Ask("well?".to_owned()), options);
+    let one = bench.task(said("1", "a")).await;
+    bench.task(said("2", "b")).await;
+    bench.task(said("3", "c")).await;
+    assert_eq!(bench.get(&one.id).await.unwrap().status.state, TaskState::Failed);
+    assert_eq!(bench.service.0.lives.all().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_message_id_to_a_task_without_its_conversation_is_a_message_of_its_own() {
+    let bench = Bench::new(Behaviour::Ask("which day?".to_owned()));
+    let task = bench.task(said("m", "book it")).await;
+    let task = bench.task(said_to(&task, "m", "monday")).await;
+    assert_eq!(
+        (task.status.state, artifacts(&task)),
+        (TaskState::Completed, vec!["answer: monday".to_owned()])
+    );
+    assert_eq!(bench.host.seen().len(), 2);
+}

@@ -102,3 +102,13 @@ async fn streams_are_counted_against_a_limit_and_can_be_switched_off() {
     assert_eq!(refused(bench.subscribe(&"any".into(), None).await), Reason::UnsupportedOperation);
     assert!(bench.host.seen().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_comes_again_after_its_question_is_told_of_it_and_its_stream_ends() {
+    let bench = Bench::new(Behaviour::Ask("which?".to_owned()));
+    let mut request = said("1", "go");
+    request.message.context = Some("c".into());
+    all(bench.stream(request.clone()).await).await;
+    let again = tokio::time::timeout(SECOND, all(bench.stream(request).await)).await;
+    assert_eq!(again.expect("the stream ends"), ["2 task input_required []"]);
+}
