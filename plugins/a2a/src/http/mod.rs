@@ -21,7 +21,7 @@ mod route;
 mod sse;
 pub(crate) mod terms;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::Arc;
 

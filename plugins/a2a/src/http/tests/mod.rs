@@ -36,10 +36,10 @@ const NOON: Duration = Duration::from_secs(1_761_647_400);
 
 /// Operations that answer by heart, and remember what they were asked.
 #[derive(Default)]
-pub(super) struct Scripted {
+pub(crate) struct Scripted {
     asked: Mutex<Vec<(String, Caller)>>,
     failure: Mutex<Option<Failure>>,
-    items: Mutex<Option<ItemStream>>,
+    pub(crate) items: Mutex<Option<ItemStream>>,
 }
 
 impl Scripted {
@@ -158,7 +158,7 @@ fn task(id: &str, state: TaskState) -> Arc<Task> {
 }
 
 /// A task, a piece of an artifact, the end.
-fn items() -> Vec<Item> {
+pub(crate) fn items() -> Vec<Item> {
     let first = TaskView { artifacts: false, ..TaskView::whole(task("t1", TaskState::Working)) };
     let piece = ArtifactUpdate {
         task: "t1".into(),
@@ -181,9 +181,9 @@ fn items() -> Vec<Item> {
 }
 
 /// An agent with its script.
-pub(super) struct Served {
-    agent: Arc<Agent>,
-    script: Arc<Scripted>,
+pub(crate) struct Served {
+    pub(crate) agent: Arc<Agent>,
+    pub(crate) script: Arc<Scripted>,
 }
 
 /// What came back.
@@ -206,7 +206,7 @@ impl Got {
 
 impl Served {
     /// An agent whose endpoint says this under `a2a`.
-    fn with(a2a: &Value) -> Self {
+    pub(crate) fn with(a2a: &Value) -> Self {
         let mut params = json!({"usage": "deploy", "url": "http://127.0.0.1:9000", "a2a": a2a});
         params["a2a"]["listen"] = json!({"port": 9000});
         let params = Params::read(&params).unwrap();
@@ -231,21 +231,21 @@ impl Served {
         Self { agent: Arc::new(agent), script }
     }
 
-    fn plain() -> Self {
+    pub(crate) fn plain() -> Self {
         Self::with(&json!({}))
     }
 
-    fn fail(&self, failure: Failure) {
+    pub(crate) fn fail(&self, failure: Failure) {
         *self.script.failure.lock().unwrap() = Some(failure);
     }
 
     /// What the operations were asked since the last time.
-    fn asked(&self) -> Vec<(String, Caller)> {
+    pub(crate) fn asked(&self) -> Vec<(String, Caller)> {
         std::mem::take(&mut self.script.asked.lock().unwrap())
     }
 
     /// What the operations were asked, without who asked.
-    fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.asked().into_iter().map(|(what, _)| what).collect()
     }
 
