@@ -22,7 +22,7 @@ use http::{HeaderValue, Method, Request, Response, header};
 use hyper::body::Incoming;
 use serde::Serialize;
 
-use super::{cors::Origins, counts::Counts, listener::Desk};
+use super::{cors::Origins, counts::Counts};
 use crate::{
     http::{self as binding, Answer},
     model::{Failure, Reason},
@@ -57,6 +57,9 @@ pub(crate) struct Listed {
     pub(crate) entry: bool,
     pub(crate) url: String,
     pub(crate) card: String,
+    /// `host:port` of gRPC, where it is spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) grpc: Option<String>,
 }
 
 /// The agents of a socket.
@@ -190,10 +193,9 @@ fn label(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-impl Desk for Front {
-    type Body = Answer;
-
-    async fn answer(&self, request: Request<Incoming>) -> Response<Answer> {
+impl Front {
+    /// Answers a request of HTTP.
+    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Answer> {
         match self.find(request.uri().path()) {
             Found::Agent(seat, below) => seat.answer(request, below).await,
             Found::Own(path) => self.own(path, request.method()),

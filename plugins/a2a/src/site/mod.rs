@@ -2,15 +2,18 @@
 //!
 //! ```text
 //!   exposure `a2a` ── claim ──▶ sockets of an endpoint                  pure
-//!                  ── open ───▶ Site: Listener ── Front ── Seat ── http::Agent ── Service
-//!                                     connections  paths    CORS
+//!                  ── open ───▶ Site: Listener ── Door ─┬─ Front ── Seat ── http::Agent ── Service
+//!                                     connections       │  paths    CORS
+//!                                                       └─ grpc::Agents
 //! ```
 
 mod claim;
 mod cors;
 mod counts;
+mod door;
 mod expose;
 mod front;
+mod guest;
 mod held;
 mod listener;
 mod neighbour;

@@ -1,27 +1,21 @@
 //! Sockets bound, agents seated, and both ended again.
 
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::future::{join, join_all};
-use mas_contracts::{BuildContext, Clock, Error, Exposure, HostedEndpoint, Result, Served, Serving};
+use mas_contracts::{Clock, Error, Exposure, HostedEndpoint, Result, Served, Serving};
 
 use super::{
     claim,
-    cors::Origins,
     counts::Counts,
-    front::{Front, Listed, Seat},
+    door::Door,
+    front::{Front, Seat},
+    guest::{Guest, Seating, Socket},
     listener::{Bound, Listener, Terms},
     tls,
 };
-use crate::{
-    auth::Gate,
-    card::{Place, Published, Signer},
-    http::Agent,
-    params::{self, ApiKeyPlace, Params, Scheme},
-    push::Webhooks,
-    service::{OnCancel, Options, Push, Service},
-};
+use crate::{grpc, params};
 
 /// How long answers may take to be sent once no turn runs any more.
 const SENDING: Duration = Duration::from_secs(1);
@@ -31,80 +25,104 @@ const TELLING: Duration = Duration::from_secs(2);
 
 /// Endpoints that are served.
 pub(super) struct Site {
-    fronts: Vec<Arc<Front>>,
+    doors: Vec<Arc<Door>>,
     listeners: Vec<Listener>,
-    services: Vec<Arc<Service>>,
-    webhooks: Vec<Arc<Webhooks>>,
+    seats: Vec<Arc<Seat>>,
     served: Vec<Served>,
     clock: Arc<dyn Clock>,
-}
-
-/// An endpoint with what has been read of it.
-struct Guest<'a> {
-    endpoint: &'a HostedEndpoint,
-    params: Params,
-    build: BuildContext,
-    /// Host and port of HTTP, as declared.
-    http: (String, u16),
 }
 
 /// Binds the sockets of the endpoints, the entry agent's first, and serves them.
 pub(super) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Result<Site> {
     let guests = endpoints.iter().map(|endpoint| Guest::of(serving, endpoint)).collect::<Result<Vec<_>>>()?;
-    let counts = Arc::new(Counts::default());
-    let mut bound: Vec<((String, u16), Bound)> = Vec::new();
+    let mut bound: Vec<(&Socket, Bound)> = Vec::new();
     for guest in &guests {
-        if !bound.iter().any(|(known, _)| *known == guest.http) {
-            bound.push((guest.http.clone(), Bound::at(&guest.http.0, guest.http.1).await?));
+        for socket in [Some(&guest.http), guest.grpc.as_ref()].into_iter().flatten() {
+            if !bound.iter().any(|(known, _)| *known == socket) {
+                bound.push((socket, Bound::at(&socket.0, socket.1).await?));
+            }
         }
     }
+    let seats = seated(serving, &guests, &bound)?;
+    let counts = Arc::new(Counts::default());
     let mut site = Site {
-        fronts: Vec::new(),
+        doors: Vec::new(),
         listeners: Vec::new(),
-        services: Vec::new(),
-        webhooks: Vec::new(),
-        served: Vec::new(),
+        served: served(&guests, &seats, &bound),
+        seats: seats.clone(),
         clock: serving.build.clock.clone(),
     };
-    for (address, bound) in bound {
-        let here: Vec<&Guest<'_>> = guests.iter().filter(|guest| guest.http == address).collect();
-        let Some(first) = here.first() else { continue };
-        let tls = match shared_tls(&here)? {
-            Some(files) => Some(tls::acceptor(files, &first.build.base)?),
-            None => None,
-        };
-        let root = root_of(&here);
-        let mut seats = Vec::new();
-        for (at, guest) in here.iter().enumerate() {
-            let seat = guest.seat(serving, bound.socket(), root == Some(at))?;
-            site.served.push(Served {
-                agent: guest.endpoint.agent.clone(),
-                what: "http",
-                url: seat.listed.url.clone(),
-                socket: bound.socket(),
-            });
-            site.services.push(seat.service.clone());
-            site.webhooks.extend(seat.webhooks.clone());
-            seats.push(Arc::new(seat));
-        }
-        let front = Arc::new(Front::new(seats, counts.clone()));
+    for (socket, bound) in bound {
+        let here: Vec<&Guest<'_>> = guests.iter().filter(|guest| guest.is_at(socket)).collect();
+        let Some(host) = here.first() else { continue };
         let terms = Terms {
-            limits: first.params.a2a.limits.clone(),
-            tls,
+            limits: host.params.a2a.limits.clone(),
+            tls: match shared_tls(&here)? {
+                Some(files) => Some(tls::acceptor(files, &host.build.base)?),
+                None => None,
+            },
             clock: serving.build.clock.clone(),
             counts: counts.clone(),
         };
-        site.fronts.push(front.clone());
-        site.listeners.push(bound.open(front, terms));
+        let all = guests.iter().zip(&seats);
+        let web = all.clone().filter(|(guest, _)| guest.http == *socket).map(|(_, seat)| seat.clone());
+        let web: Vec<Arc<Seat>> = web.collect();
+        let named = all.filter(|(guest, _)| guest.grpc.as_ref() == Some(socket));
+        let named: Vec<_> =
+            named.map(|(guest, seat)| (guest.endpoint.agent.clone(), seat.agent.clone())).collect();
+        let entry = named.first().map(|(_, agent)| agent.clone());
+        let door = Arc::new(Door {
+            front: (!web.is_empty()).then(|| Arc::new(Front::new(web, counts.clone()))),
+            grpc: entry.map(|entry| Arc::new(grpc::Agents::new(entry, HashMap::from_iter(named)))),
+        });
+        site.doors.push(door.clone());
+        site.listeners.push(bound.open(door, terms));
     }
     Ok(site)
 }
 
-/// Which of them owns the root: the entry agent, else the one that asks for it, else the only one.
-fn root_of(here: &[&Guest<'_>]) -> Option<usize> {
-    let asks = |guest: &&Guest<'_>| claim::path_of(guest.endpoint, &guest.params).is_empty();
-    let entry = here.iter().position(|guest| guest.endpoint.entry);
-    entry.or_else(|| here.iter().position(asks)).or_else(|| (here.len() == 1).then_some(0))
+/// Seats the guests at the sockets that are bound.
+fn seated(serving: &Serving, guests: &[Guest<'_>], bound: &[(&Socket, Bound)]) -> Result<Vec<Arc<Seat>>> {
+    let at = |socket: &Socket| {
+        let found = bound.iter().find(|(known, _)| *known == socket);
+        found.map(|(_, bound)| bound.socket()).ok_or_else(|| Error::internal("a socket is not bound"))
+    };
+    let seat = |guest: &Guest<'_>| {
+        let neighbours: Vec<&Guest<'_>> = guests.iter().filter(|other| other.http == guest.http).collect();
+        let first = guests.iter().find(|other| other.grpc.is_some() && other.grpc == guest.grpc);
+        let seating = Seating {
+            http: at(&guest.http)?,
+            grpc: guest.grpc.as_ref().map(at).transpose()?,
+            root: root_of(&neighbours).is_some_and(|root| std::ptr::eq(root, guest)),
+            named: first.is_some_and(|first| !std::ptr::eq(first, guest)),
+        };
+        guest.seat(serving, &seating).map(Arc::new)
+    };
+    guests.iter().map(seat).collect()
+}
+
+/// What is served, as callers and supervisors are told.
+fn served(guests: &[Guest<'_>], seats: &[Arc<Seat>], bound: &[(&Socket, Bound)]) -> Vec<Served> {
+    let mut served = Vec::new();
+    for (guest, seat) in guests.iter().zip(seats) {
+        let grpc = guest.grpc.as_ref().zip(seat.listed.grpc.as_ref());
+        let all = [Some((&guest.http, "http", &seat.listed.url)), grpc.map(|(at, url)| (at, "grpc", url))];
+        for (socket, what, url) in all.into_iter().flatten() {
+            if let Some((_, bound)) = bound.iter().find(|(known, _)| *known == socket) {
+                let agent = guest.endpoint.agent.clone();
+                served.push(Served { agent, what, url: url.clone(), socket: bound.socket() });
+            }
+        }
+    }
+    served
+}
+
+/// Which of those at a socket owns its root: the entry agent, else the one that asks for it, else the only one.
+fn root_of<'g, 'a>(here: &[&'g Guest<'a>]) -> Option<&'g Guest<'a>> {
+    let asks = |guest: &&&Guest<'_>| claim::path_of(guest.endpoint, &guest.params).is_empty();
+    let entry = here.iter().find(|guest| guest.endpoint.entry);
+    let root = entry.or_else(|| here.iter().find(asks)).or_else(|| here.first().filter(|_| here.len() == 1));
+    root.copied()
 }
 
 /// The certificate of a socket; those of one socket have to name the same.
@@ -126,94 +144,6 @@ fn shared_tls<'a>(here: &[&'a Guest<'_>]) -> Result<Option<&'a params::Tls>> {
     }
 }
 
-impl<'a> Guest<'a> {
-    fn of(serving: &Serving, endpoint: &'a HostedEndpoint) -> Result<Self> {
-        let params = Params::read(&endpoint.params)?;
-        let listen = params.listen().ok_or_else(|| Error::invalid("nothing says where to listen"))?;
-        let build = BuildContext { base: endpoint.base.clone(), ..serving.build.clone() };
-        let host =
-            if listen.host.eq_ignore_ascii_case("localhost") { "127.0.0.1".to_owned() } else { listen.host };
-        Ok(Self { endpoint, params, build, http: (host, listen.port) })
-    }
-
-    /// Where callers find it.
-    fn place(&self, socket: SocketAddr, root: bool) -> Result<Place> {
-        if let Some(place) = self.params.url.as_ref().and_then(|_| Place::declared(&self.params, false)) {
-            return Ok(place);
-        }
-        let mut address = self
-            .params
-            .address()
-            .ok_or_else(|| Error::internal("an endpoint without an address is bound"))?;
-        address.port = socket.port();
-        if !root {
-            address.path = claim::below(&self.endpoint.agent);
-        }
-        Ok(Place::at(&address))
-    }
-
-    fn seat(&self, serving: &Serving, socket: SocketAddr, root: bool) -> Result<Seat> {
-        let (endpoint, params, build) = (self.endpoint, &self.params, &self.build);
-        let place = self.place(socket, root)?;
-        let signer = params.a2a.signing.as_ref().map(|signing| Signer::open(signing, build)).transpose()?;
-        let now = build.clock.unix_time();
-        let card = Arc::new(Published::new(&endpoint.profile, params, &place, signer.as_ref(), now)?);
-        let open = || Webhooks::open(&params.a2a.push, &params.a2a.keep, serving.tasks.clone(), build);
-        let webhooks = card.capabilities().push_notifications.then(open).transpose()?.map(Arc::new);
-        let service = Arc::new(Service::new(
-            build,
-            endpoint.agent.clone(),
-            serving.host.clone(),
-            serving.tasks.clone(),
-            options(params),
-            webhooks.clone().map(|webhooks| webhooks as Arc<dyn Push>),
-            card.clone(),
-        ));
-        let profile = &endpoint.profile;
-        let keys = params.a2a.security.values().filter_map(|scheme| match scheme {
-            Scheme::ApiKey(key) if key.place == ApiKeyPlace::Header => Some(key.name.as_str()),
-            _ => None,
-        });
-        Ok(Seat {
-            listed: Listed {
-                id: endpoint.agent.clone(),
-                name: profile.name.clone(),
-                description: profile.description.clone(),
-                version: profile.version.clone(),
-                entry: root,
-                card: format!("{}/.well-known/agent-card.json", place.base),
-                url: place.base,
-            },
-            path: claim::path_of(endpoint, params),
-            agent: Arc::new(Agent {
-                operations: service.clone(),
-                gate: Arc::new(Gate::open(params, build)?),
-                card,
-                clock: build.clock.clone(),
-                limits: params.a2a.limits.clone(),
-            }),
-            service,
-            webhooks,
-            cors: params.a2a.cors.as_ref().map(|cors| Origins::new(cors, keys)),
-        })
-    }
-}
-
-/// The limits and choices of an agent's tasks.
-fn options(params: &Params) -> Options {
-    let a2a = &params.a2a;
-    Options {
-        cancel: match a2a.cancel {
-            params::Cancel::Interrupt => OnCancel::Interrupt,
-            params::Cancel::Detach => OnCancel::Detach,
-        },
-        turns: a2a.limits.tasks,
-        streams: a2a.limits.streams,
-        history: a2a.keep.history,
-        ..Options::default()
-    }
-}
-
 #[async_trait]
 impl Exposure for Site {
     fn served(&self) -> Vec<Served> {
@@ -221,10 +151,10 @@ impl Exposure for Site {
     }
 
     async fn close(&self, limit: Duration) -> Result<()> {
-        self.fronts.iter().for_each(|front| front.unready());
+        self.doors.iter().for_each(|door| door.unready());
         self.listeners.iter().for_each(Listener::drain);
         let begun = self.clock.now();
-        join_all(self.services.iter().map(|service| service.close(limit))).await;
+        join_all(self.seats.iter().map(|seat| seat.service.close(limit))).await;
         // Who only listens to a task that waits for somebody would hold the end up for ever.
         let left = limit.saturating_sub(self.clock.now().saturating_duration_since(begun));
         let now = self.clock.now();
@@ -236,7 +166,8 @@ impl Exposure for Site {
                 () = late => self.listeners.iter().for_each(Listener::end),
             }
         };
-        let told = join_all(self.webhooks.iter().map(|webhooks| webhooks.close(left.min(TELLING))));
+        let webhooks = self.seats.iter().filter_map(|seat| seat.webhooks.as_ref());
+        let told = join_all(webhooks.map(|webhooks| webhooks.close(left.min(TELLING))));
         let ((), _left) = join(sent, told).await;
         Ok(())
     }
