@@ -6,6 +6,7 @@ use mas_core::{
     diagnostic::nearest,
     registry::{Registry, Row},
 };
+use serde_json::Value;
 
 use super::plan::table;
 use crate::{cli::RegistryCommand, console, exit::Exit};
@@ -73,12 +74,7 @@ fn details(row: &Row) -> String {
     if !row.aliases.is_empty() {
         let _ = writeln!(text, "  aliases: {}", row.aliases.join(", "));
     }
-    let parameters = row.parameters.get("properties").and_then(serde_json::Value::as_object);
-    for (name, schema) in parameters.into_iter().flatten() {
-        let about = schema.get("description").and_then(serde_json::Value::as_str).unwrap_or_default();
-        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = writeln!(text, "  {name}: {about}");
-    }
+    parameters(&mut text, &row.parameters, &row.parameters, 1);
     if !row.example.is_empty() {
         let _ = writeln!(text, "  example:");
         for line in row.example.lines() {
@@ -86,4 +82,35 @@ fn details(row: &Row) -> String {
         }
     }
     text
+}
+
+/// How deep the parameters of parameters are shown; schemas may refer to themselves.
+const DEEPEST: usize = 4;
+
+/// The parameters that a schema declares, and those of each that is an object.
+fn parameters(text: &mut String, schema: &Value, root: &Value, level: usize) {
+    let fields =
+        object_of(schema, root).and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    for (name, field) in fields.into_iter().flatten() {
+        let about = field.get("description").and_then(Value::as_str).unwrap_or_default();
+        let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+        let indent = "  ".repeat(level);
+        let _ = writeln!(text, "{indent}{name}: {about}");
+        if level < DEEPEST {
+            parameters(text, field, root, level + 1);
+        }
+    }
+}
+
+/// The schema of an object that a schema is, refers to, or allows beside null.
+fn object_of<'a>(schema: &'a Value, root: &'a Value) -> Option<&'a Value> {
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+        return root.pointer(name.strip_prefix('#')?);
+    }
+    match schema.get("anyOf").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([one, other]) if other.get("type").and_then(Value::as_str) == Some("null") => {
+            object_of(one, root)
+        }
+        _ => Some(schema),
+    }
 }

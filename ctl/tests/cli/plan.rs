@@ -35,6 +35,8 @@ fn names_can_be_listed_and_looked_up() {
         query.out
     );
     assert_eq!(bench.run(&["registry", "query", "Design_Pattern/REAC"]).out, query.out);
+    let nested = bench.run(&["registry", "query", "a2a"]).out;
+    assert!(nested.contains("\n  a2a: ") && nested.contains("\n      streaming: Whether"), "{nested}");
     assert_eq!(bench.run(&["registry", "query", "zzz"]).code, Some(1));
     assert_eq!(bench.run(&["registry", "list", "-c", "agent_com"]).code, Some(2));
 }

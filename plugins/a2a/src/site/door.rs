@@ -70,10 +70,7 @@ impl Body for Told {
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         match self.project() {
             TellingProject::Http { body } => {
                 body.poll_frame(cx).map(|frame| frame.map(|frame| frame.map_err(|never| match never {})))

@@ -62,8 +62,10 @@ impl<'a> Guest<'a> {
 
     /// Where callers find it.
     fn place(&self, seating: &Seating) -> Result<Place> {
-        let mut address =
-            self.params.address().ok_or_else(|| Error::internal("an endpoint without an address is bound"))?;
+        let mut address = self
+            .params
+            .address()
+            .ok_or_else(|| Error::internal("an endpoint without an address is bound"))?;
         if self.params.url.is_none() {
             address.port = seating.http.port();
             if !seating.root {
