@@ -4,6 +4,7 @@ mod configs;
 mod delivery;
 mod limits;
 mod places;
+mod served;
 mod sockets;
 
 use std::{
@@ -151,8 +152,9 @@ impl States {
 
 #[async_trait]
 impl TaskStore for States {
-    async fn put(&self, _: Arc<Task>) -> Result<()> {
-        Err(Error::internal("nothing is put here"))
+    async fn put(&self, task: Arc<Task>) -> Result<()> {
+        self.set(&task.id, task.status.state);
+        Ok(())
     }
 
     async fn get(&self, _: &TaskScope, id: &str) -> Result<Option<Arc<Task>>> {
