@@ -115,41 +115,35 @@ impl Limits {
     }
 }
 
-/// How many tasks are kept, and for how long. Only finished ones are ever forgotten.
+/// How much of a task is kept beside the store, which is chosen by `defaults.store` of config.yaml and has limits of
+/// its own.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Keep {
-    /// Finished tasks; default 10,000.
-    pub(crate) tasks: usize,
-    /// Seconds that a finished task is kept; default 3600.
+    /// Seconds that the webhooks of a finished task are kept; default 3600.
     pub(crate) seconds: f64,
     /// Messages in the history of a task; default 1,000.
     pub(crate) history: usize,
     /// Events of a task that a broken stream can resume from; default 4,096.
     pub(crate) events: usize,
-    /// Bytes of those events; default 16 MiB.
+    /// Bytes of those events; default 4 MiB.
     pub(crate) event_bytes: usize,
 }
 
 impl Default for Keep {
     fn default() -> Self {
-        Self { tasks: 10_000, seconds: 3_600.0, history: 1_000, events: 4_096, event_bytes: 16 * 1024 * 1024 }
+        Self { seconds: 3_600.0, history: 1_000, events: 4_096, event_bytes: 4 * 1024 * 1024 }
     }
 }
 
 impl Keep {
-    /// How long a finished task is kept.
+    /// How long the webhooks of a finished task are kept.
     pub(crate) fn time(&self) -> Duration {
         seconds(self.seconds)
     }
 
     pub(super) fn problems(&self) -> Vec<Problem> {
-        let counts = [
-            ("tasks", self.tasks),
-            ("history", self.history),
-            ("events", self.events),
-            ("event_bytes", self.event_bytes),
-        ];
+        let counts = [("history", self.history), ("events", self.events), ("event_bytes", self.event_bytes)];
         let mut problems = of_counts("a2a.keep", &counts);
         problems.extend(of_times("a2a.keep", &[("seconds", self.seconds)]));
         problems

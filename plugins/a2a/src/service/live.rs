@@ -89,12 +89,13 @@ impl Live {
     /// A new task, of which nobody knows yet.
     pub(super) fn new(kit: Arc<Kit>, scope: TaskScope, id: Arc<str>, context: Arc<str>) -> Self {
         let status = TaskStatus { state: TaskState::Submitted, message: None, since: kit.clock.unix_time() };
-        Self::with(kit, scope, id, context, State::new(status))
+        let state = State::new(status, &kit.options);
+        Self::with(kit, scope, id, context, state)
     }
 
     /// A task that was kept, taken up again.
     pub(super) fn revive(kit: Arc<Kit>, task: &Task) -> Self {
-        let mut state = State::new(task.status.clone());
+        let mut state = State::new(task.status.clone(), &kit.options);
         state.history.clone_from(&task.history);
         state.artifacts = Artifacts::of(&task.artifacts);
         state.answers = task.artifacts.len();
@@ -298,7 +299,7 @@ impl Live {
 }
 
 impl State {
-    fn new(status: TaskStatus) -> Self {
+    fn new(status: TaskStatus, options: &Options) -> Self {
         Self {
             status,
             history: Vec::new(),
@@ -306,7 +307,7 @@ impl State {
             metadata: Map::new(),
             revision: 0,
             unsaved: true,
-            log: Log::default(),
+            log: Log::new(options.events, options.event_bytes),
             public: false,
             turns: Vec::new(),
             asked: None,

@@ -5,22 +5,25 @@ use std::collections::VecDeque;
 use super::artifacts::{weight_of, weight_of_message};
 use crate::model::{Item, StreamItem};
 
-/// How many events are kept, and about how many bytes of them.
-const KEPT_EVENTS: usize = 4096;
-const KEPT_BYTES: usize = 4 * 1024 * 1024;
-
 /// What an event costs beside its content.
 const OVERHEAD: usize = 256;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Log {
     items: VecDeque<(Item, usize)>,
+    /// How many events are kept, and about how many bytes of them.
+    most: (usize, usize),
     last: u64,
     bytes: usize,
     kept: bool,
 }
 
 impl Log {
+    /// An empty log that keeps so many events, and about so many bytes of them.
+    pub(super) fn new(events: usize, bytes: usize) -> Self {
+        Self { items: VecDeque::new(), most: (events, bytes), last: 0, bytes: 0, kept: false }
+    }
+
     /// Keeps events from now on.
     pub(super) fn keep(&mut self) {
         self.kept = true;
@@ -49,7 +52,8 @@ impl Log {
             let weight = weigh(&item);
             self.bytes = self.bytes.saturating_add(weight);
             self.items.push_back((Item { seq: self.last, item }, weight));
-            while self.items.len() > 1 && (self.items.len() > KEPT_EVENTS || self.bytes > KEPT_BYTES) {
+            let (events, bytes) = self.most;
+            while self.items.len() > 1 && (self.items.len() > events || self.bytes > bytes) {
                 let gone = self.items.pop_front().map_or(0, |(_, weight)| weight);
                 self.bytes = self.bytes.saturating_sub(gone);
             }

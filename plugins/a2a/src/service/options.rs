@@ -21,10 +21,22 @@ pub(crate) struct Options {
     pub(crate) cancel_grace: Duration,
     /// Turns that run or wait at once; more are refused. Default 1,024.
     pub(crate) turns: usize,
+    /// How long one turn may take; the host's own limit if that is less. Default 1 h.
+    pub(crate) turn: Duration,
+    /// Messages that wait for one task at work; more are refused. Default 16.
+    pub(crate) queue: usize,
+    /// Parts of a message. Default 100.
+    pub(crate) parts: usize,
+    /// Bytes of the metadata of a message, and of a request. Default 64 KiB.
+    pub(crate) metadata: usize,
     /// Tasks that wait for somebody at once; beyond it the one that waits longest fails. Default 1,024.
     pub(crate) waiting: usize,
     /// Open streams at once; more are refused. Default 20,000.
     pub(crate) streams: usize,
+    /// Events of a task that those who read along can fall behind; default 4,096.
+    pub(crate) events: usize,
+    /// Bytes of those events, about; default 4 MiB.
+    pub(crate) event_bytes: usize,
     /// Messages in the history of a task; older ones go. Default 1,000.
     pub(crate) history: usize,
     /// Bytes of the artifacts of a task, about; a turn that gives more fails. Default 64 MiB.
@@ -41,8 +53,14 @@ impl Default for Options {
             cancel: OnCancel::default(),
             cancel_grace: Duration::from_secs(2),
             turns: 1024,
+            turn: Duration::from_secs(3600),
+            queue: 16,
+            parts: 100,
+            metadata: 64 * 1024,
             waiting: 1024,
             streams: 20_000,
+            events: 4096,
+            event_bytes: 4 * 1024 * 1024,
             history: 1000,
             artifact_bytes: 64 * 1024 * 1024,
             remembered: 32_768,

@@ -3,9 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use mas_contracts::{CancelReason, Part, TaskMessage, TaskScope, TurnRequest};
+use serde_json::{Map, Value};
 
 use super::{
-    Found, Inner, failure_of,
+    Found, Inner, Options, failure_of,
     live::Live,
     outlive::Outlive,
     seen::{Became, Said},
@@ -142,8 +143,9 @@ impl Inner {
             let failure = Failure::new(Reason::Unavailable, "the server is shutting down");
             return Err(failure.retry_after(Duration::from_secs(1)));
         }
-        let SendMessage { mut message, push, .. } = request;
+        let SendMessage { mut message, push, metadata, .. } = request;
         check(&message, self.card.input_modes())?;
+        check_size(&message, &metadata, &self.kit.options)?;
         let scope = self.scope(caller);
         let named = message.context.is_some();
         let target = self.target(&scope, &message).await?;
@@ -162,6 +164,11 @@ impl Inner {
                 Failure::new(Reason::ResourceExhausted, over).retry_after(Duration::from_secs(1))
             })?;
             let live = &target.live;
+            if live.lock().turns.len() > self.kit.options.queue {
+                let text = format!("too many messages wait for task `{}`; try again later", live.id);
+                let failure = Failure::new(Reason::ResourceExhausted, text).with("taskId", &*live.id);
+                return Err(failure.retry_after(Duration::from_secs(1)));
+            }
             if let Some(mut config) = push {
                 let push = self.push()?;
                 config.task = live.id.clone();
@@ -182,7 +189,7 @@ impl Inner {
                 turn: Some(id),
                 parts: message.parts.clone(),
                 task: answers,
-                timeout: None,
+                timeout: Some(self.kit.options.turn),
                 ancestry: Vec::new(),
                 traceparent: caller.traceparent.clone(),
             };
@@ -318,6 +325,25 @@ fn check(message: &TaskMessage, modes: &[Arc<str>]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Checks that a message is not more than the agent takes.
+fn check_size(
+    message: &TaskMessage,
+    metadata: &Map<String, Value>,
+    options: &Options,
+) -> Result<(), Failure> {
+    let mut wrong = Vec::new();
+    if message.parts.len() > options.parts {
+        wrong.push(Violation::new("message.parts", format!("has more than {} parts", options.parts)));
+    }
+    for (field, map) in [("metadata", metadata), ("message.metadata", &message.metadata)] {
+        // What is not there needs no counting.
+        if !map.is_empty() && serde_json::to_string(map).is_ok_and(|text| text.len() > options.metadata) {
+            wrong.push(Violation::new(field, format!("is longer than {} bytes", options.metadata)));
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(Failure::invalid(wrong)) }
 }
 
 fn media_type(part: &Part) -> Option<&str> {

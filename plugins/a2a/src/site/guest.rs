@@ -142,7 +142,13 @@ fn options(params: &Params) -> Options {
             params::Cancel::Detach => OnCancel::Detach,
         },
         turns: a2a.limits.tasks,
+        turn: a2a.limits.turn_time(),
+        queue: a2a.limits.waiting,
+        parts: a2a.limits.parts,
+        metadata: a2a.limits.metadata,
         streams: a2a.limits.streams,
+        events: a2a.keep.events,
+        event_bytes: a2a.keep.event_bytes,
         history: a2a.keep.history,
         ..Options::default()
     }

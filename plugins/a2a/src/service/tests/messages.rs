@@ -227,3 +227,33 @@ async fn the_same_message_id_to_a_task_without_its_conversation_is_a_message_of_
     );
     assert_eq!(bench.host.seen().len(), 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_too_much_is_refused_with_its_field() {
+    let bench = Bench::with(Behaviour::Echo, Options { parts: 2, metadata: 16, ..Options::default() });
+    let mut parts = said("1", "a");
+    parts.message.parts = vec![Part::text("a"), Part::text("b"), Part::text("c")];
+    let mut metadata = said("2", "a");
+    metadata.message.metadata.insert("key".to_owned(), json!("more than sixteen bytes"));
+    metadata.metadata = metadata.message.metadata.clone();
+    let mut fields = Vec::new();
+    for request in [parts, metadata] {
+        let failure = bench.send(request).await.unwrap_err();
+        assert_eq!(failure.reason, Reason::InvalidParams);
+        fields.extend(failure.violations.into_iter().map(|violation| violation.field));
+    }
+    assert_eq!(fields, ["message.parts", "metadata", "message.metadata"]);
+    assert!(bench.host.seen().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_messages_than_may_wait_for_a_task_are_refused() {
+    let bench = Bench::with(Behaviour::EchoAfter(SECOND), Options { queue: 1, ..Options::default() });
+    let task = bench.task(at_once(said("1", "one"))).await;
+    bench.task(at_once(said_to(&task, "2", "two"))).await;
+    let refused = bench.send(at_once(said_to(&task, "3", "three"))).await.unwrap_err();
+    assert_eq!((refused.reason, refused.retry_after), (Reason::ResourceExhausted, Some(SECOND)));
+    tokio::time::sleep(3 * SECOND).await;
+    assert_eq!(bench.get(&task.id).await.unwrap().status.state, TaskState::Completed);
+    assert_eq!(bench.host.seen().len(), 2);
+}
