@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 use mas_core::blueprint::{Blueprint, ResolveInput, ResolveOptions, Resolved, resolve};
 use mas_core::config::{Config, Defaults};
 use mas_core::diagnostic::Report;
-use mas_core::manifest::{Environment, Located, Options, Usage, load, load_flavour, load_infra, validate};
+use mas_core::manifest::{
+    Environment, Known, Located, Options, Usage, load, load_flavour, load_infra, validate,
+};
 
 struct Desk(tempfile::TempDir);
 
@@ -362,7 +364,8 @@ fn a_python_file_may_be_in_a_library() {
     let path = desk.put("a.yaml", "apiVersion: mas/v1\nkind: Agent\nmetadata: {name: a}\nspec:\n  description: d\n  tools: [{ref: far.tool.yaml}, {ref: own.tool.yaml}, {module_path: tools/t.py}]\n");
     let libraries = [("shelf".to_owned(), desk.dir().join("shelf"))].into();
     let options = Options { base: Some(desk.dir().to_path_buf()), libraries, ..Options::default() };
-    let validation = validate(std::slice::from_ref(&path), &options, &Environment::default());
+    let validation =
+        validate(std::slice::from_ref(&path), &options, &Environment::default(), Known::default());
     assert!(validation.report.is_empty(), "{}", validation.report);
     // The run looks where the validation has looked.
     let blueprint = desk.resolve_with(&path, &Ask::default(), options).unwrap().blueprint;

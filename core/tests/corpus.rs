@@ -13,7 +13,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mas_core::manifest::{Environment, Options, validate};
+use mas_core::manifest::{Environment, Known, Options, validate};
 
 /// The corpus, or nothing when it is not on this machine and nobody insists.
 fn corpus() -> Option<PathBuf> {
@@ -52,7 +52,7 @@ fn every_file_is_accepted_or_refused_as_expected() {
         let mut columns = row.split('\t');
         let (verdict, path) = (columns.next().unwrap(), columns.next().unwrap());
         let expected = verdict == "OK" || ACCEPTED_AFTER_ALL.contains(&path);
-        let validation = validate(&[files.join(path)], &options, &environment);
+        let validation = validate(&[files.join(path)], &options, &environment, Known::default());
         let ok = validation.outcomes.iter().all(|outcome| outcome.ok);
         if ok != expected {
             wrong.push(format!("{path}: expected {expected}\n{}", validation.report));
@@ -71,7 +71,7 @@ fn lab_overlays_pass_when_lenient() {
     let files = root.join("mas-lab-v0.1").canonicalize().unwrap();
     let options = Options { base: Some(files.clone()), lenient: true, ..Options::default() };
     let labs = ["labs", "docs/tutorials", "library-samples/overlays"].map(|dir| files.join(dir));
-    let validation = validate(&labs, &options, &Environment::default());
+    let validation = validate(&labs, &options, &Environment::default(), Known::default());
     let overlays: Vec<_> = validation
         .outcomes
         .iter()
@@ -84,7 +84,12 @@ fn lab_overlays_pass_when_lenient() {
 fn the_whole_tree_is_walked_without_kindless_files() {
     let Some(root) = corpus() else { return };
     let files = root.join("mas-lab-v0.1").canonicalize().unwrap();
-    let validation = validate(std::slice::from_ref(&files), &Options::default(), &Environment::default());
+    let validation = validate(
+        std::slice::from_ref(&files),
+        &Options::default(),
+        &Environment::default(),
+        Known::default(),
+    );
     assert!(validation.outcomes.len() > 100);
     assert!(validation.outcomes.iter().all(|outcome| outcome.kind.is_some() || !outcome.ok));
     assert!(!validation.outcomes.iter().any(|outcome| outcome.path.ends_with("arborian-network.yaml")));

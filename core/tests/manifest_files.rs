@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use mas_core::diagnostic::Report;
-use mas_core::manifest::{Environment, Options, Validation, validate};
+use mas_core::manifest::{Environment, Known, Options, Validation, validate};
 use rstest::rstest;
 
 const AGENT: &str = "apiVersion: mas/v1\nkind: Agent\nmetadata: {name: a}\nspec:\n  description: d\n";
@@ -38,7 +38,7 @@ impl Desk {
     }
 
     fn check(&self, path: &Path) -> Validation {
-        validate(&[path.to_path_buf()], &self.options(), &Environment::default())
+        validate(&[path.to_path_buf()], &self.options(), &Environment::default(), Known::default())
     }
 }
 
@@ -127,7 +127,7 @@ fn a_value_from_the_environment_is_never_told() {
         format!("{AGENT}  llm: {{max_tokens: env:S, model: env:S}}\n  tools: env:S\n  skills: [env:S]\n");
     let path = desk.put("a.yaml", text);
     let environment: Environment = [("S", "hunter2")].into_iter().collect();
-    let report = validate(&[path], &desk.options(), &environment).report;
+    let report = validate(&[path], &desk.options(), &environment, Known::default()).report;
     assert!(report.has_errors());
     assert!(!format!("{report} {report:?}").contains("hunter2"), "{report}");
 }
@@ -361,7 +361,7 @@ fn references_are_followed_and_told() {
     mas.yaml:9:22: error[mas::ref::wrong_kind]: the agent must be of kind Agent, but the file holds LLMProxy
     ");
     let unchecked = Options { resolve_refs: false, ..desk.options() };
-    assert!(validate(&[path], &unchecked, &Environment::default()).report.is_empty());
+    assert!(validate(&[path], &unchecked, &Environment::default(), Known::default()).report.is_empty());
 }
 
 #[test]

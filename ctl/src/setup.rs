@@ -29,6 +29,13 @@ pub(crate) struct Chosen {
     pub(crate) warnings: Report,
 }
 
+impl Chosen {
+    /// All the infra, the configuration's before that of flags.
+    pub(crate) fn infra(&self) -> impl Iterator<Item = &InfraDocument> {
+        self.workspace_infra.iter().chain(&self.flag_infra)
+    }
+}
+
 /// Reads what flags and configuration choose.
 pub(crate) fn choose(
     args: &SetupArgs,

@@ -20,7 +20,7 @@ use mas_benches::{
     team::Bench,
     work::{self, Models},
 };
-use mas_core::manifest::{Environment, Options, validate};
+use mas_core::manifest::{Environment, Known, Options, validate};
 
 const SESSIONS: usize = 1_000;
 const AGENTS: usize = 20;
@@ -68,7 +68,7 @@ fn validations(count: u64) -> Result<()> {
     let path = write_system(dir.path(), AGENTS)?;
     let (options, environment) = (Options::default(), Environment::default());
     for _ in 0..count {
-        let validation = validate(std::slice::from_ref(&path), &options, &environment);
+        let validation = validate(std::slice::from_ref(&path), &options, &environment, Known::default());
         if validation.report.has_errors() {
             return Err(Failure::Wrong(format!("a generated system is invalid: {}", validation.report)));
         }

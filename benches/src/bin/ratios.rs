@@ -27,7 +27,7 @@ use mas_core::{
     blueprint::{ResolveInput, ResolveOptions, resolve},
     config::Defaults,
     diagnostic::Report,
-    manifest::{Environment, Located, Options, load, load_infra, validate},
+    manifest::{Environment, Known, Located, Options, load, load_infra, validate},
     registry::Registry,
     wiring::{Hosting, wire},
 };
@@ -449,7 +449,8 @@ fn systems(quick: bool) -> Result<Value> {
         let (options, environment) = (Options::default(), Environment::default());
         let ours = |count: u64| {
             for _ in 0..count {
-                let validation = validate(std::slice::from_ref(&path), &options, &environment);
+                let validation =
+                    validate(std::slice::from_ref(&path), &options, &environment, Known::default());
                 if validation.report.has_errors() {
                     return Err(Failure::Wrong(format!(
                         "a generated system is invalid: {}",

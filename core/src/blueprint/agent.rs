@@ -114,26 +114,27 @@ impl AgentResolver<'_> {
     }
 
     fn tool(&self, tool: &LoadedTool, report: &mut Report) -> Option<ToolBlueprint> {
+        let listed = Listed { priority: tool.priority, at: &tool.at };
         match &tool.source {
             ToolSource::Document(document) => {
-                Some(of_document(document, &document.implementation, tool, report))
+                Some(of_document(document, &document.implementation, listed, report))
             }
             ToolSource::Inline(implementation) => {
                 let name = inline_name(implementation);
-                Some(of_implementation(name, implementation, tool, report))
+                Some(of_implementation(name, implementation, listed, report))
             }
             ToolSource::Named { name, beside, looked } => {
                 let provided = self.provided(name);
                 match (provided, beside) {
                     // The provider says how it is run, the document beside the app says what it is.
                     (Some(implementation), Some(document)) => {
-                        Some(of_document(document, implementation, tool, report))
+                        Some(of_document(document, implementation, listed, report))
                     }
                     (Some(implementation), None) => {
-                        Some(of_implementation(name.clone(), implementation, tool, report))
+                        Some(of_implementation(name.clone(), implementation, listed, report))
                     }
                     (None, Some(document)) => {
-                        Some(of_document(document, &document.implementation, tool, report))
+                        Some(of_document(document, &document.implementation, listed, report))
                     }
                     (None, None) => {
                         report.push(self.unknown_tool(name, looked));
@@ -189,10 +190,26 @@ fn system_prompt(loaded: &LoadedAgent, document: &AgentDocument) -> Located<Stri
     Located { value: chunks.join("\n\n"), at, secret }
 }
 
+/// A tool by itself, without an agent that lists it.
+pub(crate) fn tool_of(document: Option<&ToolDocument>, implementation: &Implementation) -> ToolBlueprint {
+    let (listed, scratch) = (Listed { priority: 100, at: &implementation.at }, &mut Report::new());
+    match document {
+        Some(document) => of_document(document, implementation, listed, scratch),
+        None => of_implementation(inline_name(implementation), implementation, listed, scratch),
+    }
+}
+
+/// How an agent lists a tool.
+#[derive(Clone, Copy)]
+struct Listed<'a> {
+    priority: i64,
+    at: &'a Location,
+}
+
 fn of_document(
     document: &ToolDocument,
     implementation: &Implementation,
-    tool: &LoadedTool,
+    tool: Listed<'_>,
     report: &mut Report,
 ) -> ToolBlueprint {
     let mut blueprint = of_implementation(document.name.clone(), implementation, tool, report);
@@ -206,7 +223,7 @@ fn of_document(
 fn of_implementation(
     name: Located<String>,
     implementation: &Implementation,
-    tool: &LoadedTool,
+    tool: Listed<'_>,
     report: &mut Report,
 ) -> ToolBlueprint {
     report.extend(implementation.broken.clone());

@@ -57,6 +57,11 @@ pub(super) fn merge(infra: &[&InfraDocument], report: &mut Report) -> LlmBluepri
     merged
 }
 
+/// The provider that one infra document yields by itself.
+pub(crate) fn provider_of(infra: &InfraDocument) -> LlmBlueprint {
+    merge(&[infra], &mut Report::new())
+}
+
 /// What `standard:openai` says, for a run without any infra.
 fn openai() -> LlmBlueprint {
     let mut llm = LlmBlueprint::named("openai");

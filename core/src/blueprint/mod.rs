@@ -10,6 +10,9 @@ mod resolve;
 mod types;
 mod unsupported;
 
+pub(crate) use agent::tool_of;
+pub(crate) use llm::provider_of;
+pub(crate) use resolve::IDLE_SINK;
 pub use resolve::{ProviderInput, ResolveInput, ResolveOptions, Resolved, model_provider, resolve};
 pub use types::{
     AgentBlueprint, Blueprint, CommSelections, EndpointBlueprint, Limits, LlmBlueprint, ModelBlueprint,

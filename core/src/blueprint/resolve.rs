@@ -10,8 +10,7 @@ use super::{llm, unsupported};
 use crate::config::Defaults;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::manifest::{
-    Document, Environment, FlavourDocument, InfraDocument, Loaded, Located, Params, Selection, TeamDocument,
-    reading, yaml::Node,
+    Document, Environment, FlavourDocument, InfraDocument, Loaded, Located, Selection, TeamDocument, reading,
 };
 
 /// The variable that stands for `--infra-ref standard:mock-llm`.
@@ -259,26 +258,17 @@ fn endpoints_of(infra: &[&InfraDocument], loaded: &Loaded, report: &mut Report) 
     rows
 }
 
+/// The sink of MAS Lab's that a run passes over.
+pub(crate) const IDLE_SINK: &str = "otel";
+
 fn observability_of(input: &ResolveInput<'_>, report: &mut Report) -> Vec<Selection> {
     let mut sinks: Vec<Selection> = Vec::new();
     let mut add = |document: &Document| {
-        for item in document.get("spec.observability").map_or(&[][..], Node::items) {
-            let chosen: Vec<Selection> = match item.map() {
-                Some(map) => map
-                    .iter()
-                    .map(|entry| Selection {
-                        name: Located::new(entry.key.to_string(), entry.key_at.clone()),
-                        params: Params::of_or_none(Some(&entry.value), &entry.key_at),
-                    })
-                    .collect(),
-                None => reading::selection(Some(item)).into_iter().collect(),
-            };
-            for sink in chosen {
-                if sink.name.value == "otel" {
-                    report.push(unsupported::idle(&sink.name.at, "observability: otel"));
-                } else if !sinks.contains(&sink) {
-                    sinks.push(sink);
-                }
+        for sink in reading::observers(document.get("spec.observability")) {
+            if sink.name.value == IDLE_SINK {
+                report.push(unsupported::idle(&sink.name.at, &format!("observability: {IDLE_SINK}")));
+            } else if !sinks.contains(&sink) {
+                sinks.push(sink);
             }
         }
     };

@@ -7,14 +7,21 @@ use super::is_on;
 use super::kind::Kind;
 use super::options::Purpose;
 use super::read;
+use super::validate::Known;
 use super::yaml::{Node, Style};
 use crate::diagnostic::{Diagnostic, Location, Report, Severity, nearest};
 
 /// Checks a document of a kind beyond its shape.
-pub(crate) fn check_document(kind: Kind, node: &Node, purpose: Purpose, report: &mut Report) {
+pub(crate) fn check_document(
+    kind: Kind,
+    node: &Node,
+    purpose: Purpose,
+    known: Known<'_>,
+    report: &mut Report,
+) {
     match kind {
         Kind::Agent => check_agent(node, report),
-        Kind::Mas => check_team(node, purpose, report),
+        Kind::Mas => check_team(node, purpose, known, report),
         Kind::Tool => {
             if let Some(implementation) = node.at_path("spec.impl") {
                 check_implementation(implementation, report);
@@ -95,7 +102,7 @@ pub(crate) fn has_agency(node: &Node) -> bool {
     node.at_path("spec.agency").is_some() || node.at_path("spec.agents").is_some()
 }
 
-fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
+fn check_team(node: &Node, purpose: Purpose, beyond: Known<'_>, report: &mut Report) {
     let mut ids: HashMap<&str, &Location> = HashMap::new();
     let mut unnamed = false;
     for row in agency_rows(node).filter(|row| row.map().is_some()) {
@@ -167,7 +174,7 @@ fn check_team(node: &Node, purpose: Purpose, report: &mut Report) {
         for target in
             row.get("delegates_to").map_or(&[][..], Node::items).iter().filter(|target| target.is_scalar())
         {
-            if !ids.contains_key(target.text()) {
+            if !ids.contains_key(target.text()) && !beyond.provides(target.text()) {
                 let what = format!("agent `{}` delegates to", id.shown());
                 let problem = unknown(target, &what, "mas::route::unknown_target");
                 // The MAS names infra, whose endpoints only a run reads: one of them may provide the target.

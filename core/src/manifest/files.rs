@@ -10,6 +10,7 @@ use super::kind::Kind;
 use super::options::{Options, Purpose};
 use super::shape::check;
 use super::standard;
+use super::validate::Known;
 use super::yaml::{Node, Value, decode_text, parse};
 use super::{checks, shape};
 use crate::diagnostic::{Diagnostic, Location, Report, Severity, Source, fold, nearest, one_of};
@@ -43,13 +44,20 @@ pub(crate) struct Files<'a> {
     pub(crate) options: &'a Options,
     pub(crate) environment: &'a Environment,
     pub(crate) purpose: Purpose,
+    known: Known<'a>,
     index: HashMap<PathBuf, FileId>,
     files: Vec<File>,
 }
 
 impl<'a> Files<'a> {
     pub(crate) fn new(options: &'a Options, environment: &'a Environment, purpose: Purpose) -> Self {
-        Self { options, environment, purpose, index: HashMap::new(), files: Vec::new() }
+        let known = Known::default();
+        Self { options, environment, purpose, known, index: HashMap::new(), files: Vec::new() }
+    }
+
+    /// With what is known beyond the files.
+    pub(crate) fn knowing(self, known: Known<'a>) -> Self {
+        Self { known, ..self }
     }
 
     pub(crate) fn file(&self, id: FileId) -> Option<&File> {
@@ -159,7 +167,7 @@ impl<'a> Files<'a> {
         let mut missing = Vec::new();
         substitute(&mut node, self.environment, &mut missing);
         check(&node, kind.shape(), self.options.lenient, report);
-        checks::check_document(kind, &node, self.purpose, report);
+        checks::check_document(kind, &node, self.purpose, self.known, report);
         if let Kind::Recognised(name) = kind {
             let message = format!("the kind {name} is recognised but not used yet");
             report.push(Diagnostic::warning("mas::manifest::unused_kind", &kind_place(&node), message));
@@ -169,7 +177,12 @@ impl<'a> Files<'a> {
                 report.push(missing_variable(variable, Severity::Warning));
             }
         }
-        Some(Document { kind, node: Arc::new(node), path: path.to_path_buf(), missing: missing.into() })
+        let document =
+            Document { kind, node: Arc::new(node), path: path.to_path_buf(), missing: missing.into() };
+        if let Some(check) = self.known.names {
+            check(&document, report);
+        }
+        Some(document)
     }
 
     fn kind_of(&self, path: &Path, node: &Node, report: &mut Report) -> Option<Kind> {

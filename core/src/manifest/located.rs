@@ -45,7 +45,7 @@ impl Located<String> {
 
     /// The text for a message: the value, or a stand-in when it came from the environment.
     pub fn shown(&self) -> &str {
-        if self.secret { "<from the environment>" } else { &self.value }
+        if self.secret { HIDDEN } else { &self.value }
     }
 }
 
@@ -66,7 +66,7 @@ impl<T: PartialEq> PartialEq for Located<T> {
 impl<T: fmt::Debug> fmt::Debug for Located<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.secret {
-            return f.write_str("<from the environment>");
+            return f.write_str(HIDDEN);
         }
         self.value.fmt(f)
     }
@@ -151,15 +151,30 @@ impl Params {
         self.node.as_ref().is_some_and(Node::holds_secret)
     }
 
+    /// A text about them in which no value from the environment is told.
+    pub fn hide_secrets(&self, mut text: String) -> String {
+        if let Some(node) = &self.node {
+            node.walk(&mut |node| {
+                if node.is_secret() && !node.text().is_empty() {
+                    text = text.replace(node.text(), HIDDEN);
+                }
+            });
+        }
+        text
+    }
+
     /// The JSON with every value from the environment replaced by a stand-in; for hashes and logs.
     pub fn public_value(&self) -> Json {
         self.node.as_ref().filter(|node| node.holds_secret()).map_or_else(|| self.value.clone(), redact)
     }
 }
 
+/// What is said in the place of a value from the environment.
+const HIDDEN: &str = "<from the environment>";
+
 fn redact(node: &Node) -> Json {
     match &node.value {
-        _ if node.is_secret() => Json::from("<from the environment>"),
+        _ if node.is_secret() => Json::from(HIDDEN),
         Value::List(items) => items.iter().map(redact).collect(),
         Value::Map(map) => map.iter().map(|entry| (entry.key.to_string(), redact(&entry.value))).collect(),
         _ => node.to_json(),

@@ -42,7 +42,7 @@ pub use typed::{
     LoadedTool, MiddlewareDocument, ModelChoice, Parameter, SeedText, TeamDocument, TeamNode, ToolDocument,
     ToolSource, Usage,
 };
-pub use validate::{Outcome, Validation, validate};
+pub use validate::{Known, Look, Outcome, Validation, validate};
 
 pub(crate) use files::{is_on, missing_variable};
 pub(crate) use read as reading;

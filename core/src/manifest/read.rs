@@ -44,6 +44,19 @@ pub(crate) fn selection(node: Option<&Node>) -> Option<Selection> {
     Some(Selection { name, params })
 }
 
+/// The observability sinks of a list: names, and maps of a name to its parameters.
+pub(crate) fn observers(list: Option<&Node>) -> Vec<Selection> {
+    let chosen = |item: &Node| -> Vec<Selection> {
+        let Some(map) = item.map() else { return selection(Some(item)).into_iter().collect() };
+        let entries = map.iter().map(|entry| Selection {
+            name: Located::new(entry.key.to_string(), entry.key_at.clone()),
+            params: Params::of_or_none(Some(&entry.value), &entry.key_at),
+        });
+        entries.collect()
+    };
+    list.map_or(&[][..], Node::items).iter().flat_map(chosen).collect()
+}
+
 /// The entries of a map as texts.
 pub(crate) fn text_map(node: Option<&Node>) -> Vec<(Located<String>, Located<String>)> {
     let entries = node.and_then(Node::map).into_iter().flat_map(|map| map.iter());

@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use super::document::Document;
 use super::environment::Environment;
 use super::files::{FileId, Files};
 use super::options::{Options, Purpose};
+use super::typed::InfraDocument;
 use crate::diagnostic::{Diagnostic, Location, Report, Source, fold, shown_name};
 
 /// What became of one file.
@@ -33,11 +35,40 @@ const MAX_WALK_DEPTH: usize = 32;
 /// Most files one walk reads.
 const MAX_WALK_FILES: usize = 20_000;
 
+/// Looks at one document.
+pub type Look<'a> = dyn Fn(&Document, &mut Report) + 'a;
+
+/// What a validation knows beyond the files that it is given.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// Looks at each document once its shape is checked, for what only a registry knows.
+    pub names: Option<&'a Look<'a>>,
+    /// Infra of configuration and flags: what its endpoints provide may be delegated to.
+    pub infra: &'a [&'a InfraDocument],
+}
+
+impl Known<'_> {
+    /// Whether an endpoint makes this agent one that calls reach.
+    pub(crate) fn provides(&self, agent: &str) -> bool {
+        self.infra.iter().any(|document| match document {
+            InfraDocument::Application(rows) => {
+                rows.iter().any(|row| row.agent.value == agent && row.usage.value.uses())
+            }
+            _ => false,
+        })
+    }
+}
+
 /// Checks files; a directory stands for every `*.yaml` and `*.yml` below it that has a `kind`.
 ///
 /// A file named by itself must have a `kind`.
-pub fn validate(paths: &[PathBuf], options: &Options, environment: &Environment) -> Validation {
-    let mut files = Files::new(options, environment, Purpose::Validate);
+pub fn validate(
+    paths: &[PathBuf],
+    options: &Options,
+    environment: &Environment,
+    known: Known<'_>,
+) -> Validation {
+    let mut files = Files::new(options, environment, Purpose::Validate).knowing(known);
     let mut outside = Report::new();
     let mut named: Vec<(PathBuf, bool)> = Vec::new();
     for path in paths {

@@ -69,31 +69,44 @@ impl RegistryError {
             _ => None,
         }
     }
+
+    /// What is wrong, without the sentence that says what to do about it.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        match self {
+            Self::Unknown { category, name, available, .. } if available.is_empty() => {
+                format!("unknown {category} `{name}`; none is registered")
+            }
+            Self::Unknown { category, name, available, .. } => {
+                format!("unknown {category} `{name}`; available: {}", available.join(", "))
+            }
+            Self::UnknownCategory { name, .. } => {
+                let all = Category::ALL.map(Category::as_str).join(", ");
+                format!("unknown category `{name}`; categories: {all}")
+            }
+            Self::Duplicate { category, name, first, second } if first == second => {
+                format!("{category} `{name}` is claimed twice by {first}")
+            }
+            Self::Duplicate { category, name, first, second } => {
+                format!("{category} `{name}` is claimed by {first} and by {second}")
+            }
+            Self::Blank { category, origin } => format!("{origin} registers a blank name as {category}"),
+        }
+    }
+
+    /// The same of a name that is shown otherwise, such as one that must not be told.
+    #[must_use]
+    pub fn shown_as(mut self, shown: &str) -> Self {
+        if let Self::Unknown { name, .. } | Self::UnknownCategory { name, .. } = &mut self {
+            shown.clone_into(name);
+        }
+        self
+    }
 }
 
 impl fmt::Display for RegistryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown { category, name, available, .. } => {
-                write!(f, "unknown {category} `{name}`; ")?;
-                if available.is_empty() {
-                    f.write_str("none is registered")?;
-                } else {
-                    write!(f, "available: {}", available.join(", "))?;
-                }
-            }
-            Self::UnknownCategory { name, .. } => {
-                let all = Category::ALL.map(Category::as_str).join(", ");
-                write!(f, "unknown category `{name}`; categories: {all}")?;
-            }
-            Self::Duplicate { category, name, first, second } if first == second => {
-                write!(f, "{category} `{name}` is claimed twice by {first}")?;
-            }
-            Self::Duplicate { category, name, first, second } => {
-                write!(f, "{category} `{name}` is claimed by {first} and by {second}")?;
-            }
-            Self::Blank { category, origin } => write!(f, "{origin} registers a blank name as {category}")?,
-        }
+        f.write_str(&self.problem())?;
         match self.help() {
             Some(help) => write!(f, "; {help}"),
             None => Ok(()),

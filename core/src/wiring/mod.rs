@@ -12,6 +12,7 @@
 mod connect;
 mod exposures;
 mod models;
+mod names;
 mod routes;
 mod wire;
 
@@ -19,6 +20,7 @@ pub(crate) use connect::failed;
 pub use connect::{Connection, connect};
 pub use exposures::{Hosting, PlannedExposure, plan_exposures};
 pub use models::build_provider;
+pub use names::{check_defaults, check_infra, check_names};
 pub use routes::{PlannedRoute, plan_routes};
 pub(crate) use wire::refused_row;
 pub use wire::{Wiring, wire};

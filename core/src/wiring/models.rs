@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use mas_contracts::{BuildContext, Category, Descriptor, ModelContract};
+use mas_contracts::{BuildContext, Category, ModelContract};
 use serde_json::{Value, json};
 
+use super::wire::{check_params, find};
 use crate::{
     blueprint::{AgentBlueprint, Blueprint, LlmBlueprint},
     diagnostic::{Diagnostic, Report, one_of},
-    manifest::{Environment, Located, Params},
-    registry::{Registry, RegistryError},
+    manifest::{Environment, Params},
+    registry::Registry,
 };
 
 /// Builds the provider of a blueprint by itself, without a team.
@@ -24,10 +25,10 @@ pub fn build_provider(
 ) -> Result<Arc<dyn ModelContract>, Report> {
     let mut report = Report::new();
     check_key(llm, environment, &mut report);
-    let descriptor = find_provider(registry, &llm.provider, &mut report);
+    let descriptor = find(registry, Category::LlmProvider, &llm.provider, &mut report);
     let Some(descriptor) = descriptor.filter(|_| !report.has_errors()) else { return Err(report) };
     let params = params_of(llm, &(descriptor.schema)());
-    super::wire::check_params(descriptor, &params, &llm.params, &mut report);
+    check_params(descriptor, &params, &llm.params, &mut report);
     if report.has_errors() {
         return Err(report);
     }
@@ -35,19 +36,6 @@ pub fn build_provider(
     registry.build_model(&descriptor.name, &build, &params).map_err(|error| {
         [super::connect::failed(&llm.at, "the model provider", &error)].into_iter().collect()
     })
-}
-
-fn find_provider<'a>(
-    registry: &'a Registry,
-    provider: &Located<String>,
-    report: &mut Report,
-) -> Option<&'a Descriptor> {
-    let found = registry.find(Category::LlmProvider, &provider.value);
-    let unknown = |error: RegistryError| {
-        Diagnostic::error("mas::registry::unknown_name", &provider.at, error.to_string())
-            .help_if(error.help())
-    };
-    found.map_err(|error| report.push(unknown(error))).ok()
 }
 
 /// The provider of one agent: its name in the registry and its parameters.
@@ -67,7 +55,7 @@ pub(super) fn plan_model(
     let llm = &blueprint.llm;
     let own = agent.model.provider.as_ref().filter(|own| own.value != llm.provider.value);
     let provider = own.unwrap_or(&llm.provider);
-    let descriptor = find_provider(registry, provider, report)?;
+    let descriptor = find(registry, Category::LlmProvider, provider, report)?;
     if own.is_none()
         && !llm.allowed.is_empty()
         && provider.value != "mock"
@@ -83,7 +71,7 @@ pub(super) fn plan_model(
     }
     let params = if own.is_some() { json!({}) } else { params_of(llm, &(descriptor.schema)()) };
     let place = if own.is_some() { Params::none(provider.at.clone()) } else { llm.params.clone() };
-    super::wire::check_params(descriptor, &params, &place, report);
+    check_params(descriptor, &params, &place, report);
     Some(PlannedModel { provider: descriptor.name.to_string(), params })
 }
 
@@ -106,7 +94,7 @@ pub(super) fn check_key(llm: &LlmBlueprint, environment: &Environment, report: &
 
 /// The provider's own parameters, and beside them those of the connection that it takes: what describes a server
 /// for others, such as `health_endpoint`, is not its business.
-fn params_of(llm: &LlmBlueprint, schema: &Value) -> Value {
+pub(super) fn params_of(llm: &LlmBlueprint, schema: &Value) -> Value {
     let mut params = llm.params.value().clone();
     if let Some(map) = params.as_object_mut() {
         map.retain(|_, value| !value.is_null());

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint, ToolBlueprint},
     diagnostic::{Diagnostic, Location, Report},
-    manifest::{Environment, Params, Selection},
+    manifest::{Environment, Located, Params, Selection},
     registry::Registry,
 };
 
@@ -68,7 +68,7 @@ pub fn wire<'a>(
     let exposures = plan_exposures(blueprint, hosting);
     for exposure in &exposures {
         let protocol = &exposure.endpoint.protocol;
-        let found = find(registry, Category::AgentExpose, &protocol.value, &protocol.at, &mut report);
+        let found = find(registry, Category::AgentExpose, protocol, &mut report);
         let hosted = blueprint.agent(&exposure.endpoint.agent.value).map(|agent| exposure.hosted(agent));
         if let (Some(found), Some(hosted)) = (found, hosted) {
             let problems = (found.check)(&hosted.params).into_iter();
@@ -144,7 +144,7 @@ fn asks_no_model(registry: &Registry, agent: &AgentBlueprint) -> bool {
 }
 
 fn plan(registry: &Registry, category: Category, choice: &Selection, report: &mut Report) -> Option<Planned> {
-    let descriptor = find(registry, category, &choice.name.value, &choice.name.at, report)?;
+    let descriptor = find(registry, category, &choice.name, report)?;
     check_params(descriptor, choice.params.value(), &choice.params, report);
     Some(Planned {
         name: descriptor.name.to_string(),
@@ -160,7 +160,18 @@ fn plan_tool<'a>(
 ) -> Option<PlannedTool<'a>> {
     let implementation = &tool.implementation;
     let kind = &implementation.kind;
-    let descriptor = find(registry, Category::ToolProvider, &kind.value, &kind.at, report)?;
+    let descriptor = find(registry, Category::ToolProvider, kind, report)?;
+    let params = tool_params(tool);
+    check_params(descriptor, &params, &implementation.params, report);
+    Some(PlannedTool {
+        blueprint: tool,
+        source: Planned { name: descriptor.name.to_string(), params, at: kind.at.clone() },
+    })
+}
+
+/// The parameters that a tool provider is given for a tool.
+pub(super) fn tool_params(tool: &ToolBlueprint) -> Value {
+    let implementation = &tool.implementation;
     let mut params = Map::new();
     if let Some(name) = &implementation.name {
         params.insert("name".to_owned(), Value::from(name.value.as_str()));
@@ -177,12 +188,7 @@ fn plan_tool<'a>(
     if !implementation.params.is_empty() {
         params.insert("params".to_owned(), implementation.params.value().clone());
     }
-    let params = Value::Object(params);
-    check_params(descriptor, &params, &implementation.params, report);
-    Some(PlannedTool {
-        blueprint: tool,
-        source: Planned { name: descriptor.name.to_string(), params, at: kind.at.clone() },
-    })
+    Value::Object(params)
 }
 
 /// What a document says of its tool. What it leaves out, the tool may know itself.
@@ -236,18 +242,17 @@ pub(super) fn add_endpoint(params: &mut Map<String, Value>, endpoint: &EndpointB
     }
 }
 
-fn find<'a>(
+pub(super) fn find<'a>(
     registry: &'a Registry,
     category: Category,
-    name: &str,
-    at: &Location,
+    name: &Located<String>,
     report: &mut Report,
 ) -> Option<&'a Descriptor> {
     registry
-        .find(category, name)
+        .find(category, &name.value)
         .map_err(|error| {
-            let diagnostic = Diagnostic::error("mas::registry::unknown_name", at, error.to_string());
-            report.push(diagnostic.help_if(error.help()));
+            let error = error.shown_as(name.shown());
+            report.push(Diagnostic::error(error.code(), &name.at, error.problem()).help_if(error.help()));
         })
         .ok()
 }
@@ -280,8 +285,10 @@ pub(super) fn check_params(descriptor: &Descriptor, params: &Value, place: &Para
         let inner = problem.path.strip_prefix("params.").unwrap_or(&problem.path);
         let at = place.locate(&pointer(inner));
         let subject = format!("{} `{}`", descriptor.builder.category(), descriptor.name);
-        let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
-        let message = format!("{subject} does not take these parameters:{place} {}", problem.message);
-        report.push(Diagnostic::error("mas::params::invalid", &at, message).help_if(problem.help));
+        let inside = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
+        let message = format!("{subject} does not take these parameters:{inside} {}", problem.message);
+        let help = problem.help.map(|help| place.hide_secrets(help));
+        let problem = Diagnostic::error("mas::params::invalid", &at, place.hide_secrets(message));
+        report.push(problem.help_if(help));
     }
 }

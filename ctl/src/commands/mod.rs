@@ -44,7 +44,7 @@ fn dispatch(cli: Cli) -> Exit {
     }
     let around = || Surroundings::take(env.as_deref());
     match cli.command {
-        Command::Validate(args) => validate::run(&args, &around()),
+        Command::Validate(args) => with_registry(|registry| validate::run(&args, registry, &around())),
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
         Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),

@@ -2,23 +2,40 @@
 
 use std::{fmt::Write, io::IsTerminal};
 
-use mas_core::{diagnostic::Report, manifest::validate};
+use mas_core::{
+    diagnostic::Report,
+    manifest::{Document, InfraDocument, Known, validate},
+    registry::Registry,
+    wiring::{check_defaults, check_infra, check_names},
+};
 use serde_json::json;
 
 use crate::{cli::ValidateArgs, console, exit::Exit, setup, surroundings::Surroundings};
 
 /// Checks the files.
-pub(crate) fn run(args: &ValidateArgs, around: &Surroundings) -> Exit {
+pub(crate) fn run(args: &ValidateArgs, registry: &Registry, around: &Surroundings) -> Exit {
     let mut options = around.options();
     options.resolve_refs = !args.no_resolve_refs;
     options.lenient = args.lenient;
     let config = around.config(&mut options);
-    let mut result = validate(&args.paths, &options, &around.environment);
-    let chosen = config.and_then(|config| setup::choose(&args.setup, &config, &options, around));
-    match chosen {
-        Ok(chosen) => result.report.merge(chosen.warnings),
-        Err(found) => result.report.merge(found),
+    let mut found = Report::new();
+    let chosen = config.and_then(|config| {
+        check_defaults(registry, &config.defaults, &mut found);
+        setup::choose(&args.setup, &config, &options, around)
+    });
+    let chosen = chosen.map_err(|problems| found.merge(problems)).ok();
+    let infra: Vec<&InfraDocument> = chosen.iter().flat_map(setup::Chosen::infra).collect();
+    for document in &infra {
+        check_infra(registry, document, &mut found);
     }
+    if let Some(flavour) = chosen.as_ref().and_then(|chosen| chosen.flavour.as_ref()) {
+        check_names(registry, &flavour.document, &mut found);
+    }
+    let names = |document: &Document, report: &mut Report| check_names(registry, document, report);
+    let known = Known { names: Some(&names), infra: &infra };
+    let mut result = validate(&args.paths, &options, &around.environment, known);
+    result.report.merge(found);
+    result.report.merge(chosen.map(|chosen| chosen.warnings).unwrap_or_default());
     let report = result.report.sorted();
     if args.json {
         let files: Vec<_> = result
