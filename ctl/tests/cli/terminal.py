@@ -3,7 +3,8 @@
 argv: a JSON list of steps, then the program with its arguments. Steps are
 ["see", TEXT] waits until TEXT is shown after what was seen before, ["type", TEXT] presses keys,
 ["signal", NAME] sends a signal to the program. At the end the program is waited for.
-Prints one JSON document: code, screen (all that was shown), restored (whether the terminal is set as before).
+Prints one JSON document: code, screen (all that was shown), restored (whether the terminal is set as before), waits
+(for each "see", the seconds since the last key or signal until it was shown).
 Every wait has a limit; where it passes, the document has `stuck` with the text that did not come.
 """
 
@@ -33,6 +34,7 @@ def main():
 
     child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, preexec_fn=own_terminal)
     shown, at, stuck = b"", 0, None
+    last, waits = time.monotonic(), []
 
     def take(until):
         nonlocal shown
@@ -53,9 +55,12 @@ def main():
             if stuck is not None:
                 break
             at = found + len(wanted)
+            waits.append(time.monotonic() - last)
         elif kind == "type":
+            last = time.monotonic()
             os.write(ours, text.encode())
         elif kind == "signal":
+            last = time.monotonic()
             child.send_signal(getattr(signal, "SIG" + text))
     until = time.monotonic() + LIMIT
     while child.poll() is None:
@@ -73,6 +78,7 @@ def main():
                 "screen": shown.decode(errors="replace"),
                 "restored": before == after,
                 "stuck": stuck,
+                "waits": waits,
             }
         )
     )
