@@ -2,17 +2,46 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    hash::{DefaultHasher, Hasher},
+    io,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use mas_contracts::TaskMessage;
 
-/// A message: who said it, in which conversation, under which id.
+/// A message: who said it, in which conversation, under which id, and a digest of what it says: callers are known
+/// that give every message of theirs the same id, and only one that says the same comes again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Said {
     pub(super) owner: Option<Arc<str>>,
     pub(super) context: Arc<str>,
     pub(super) message: Arc<str>,
+    pub(super) digest: u64,
+}
+
+impl Said {
+    /// The id of the turn that the message becomes: the host, too, runs nothing for an id that it knows.
+    pub(super) fn turn(&self) -> Arc<str> {
+        format!("{}#{:x}", self.message, self.digest).into()
+    }
+}
+
+/// A digest of what a message says, and to which task.
+pub(super) fn digest(message: &TaskMessage) -> u64 {
+    struct Digest(DefaultHasher);
+    impl io::Write for Digest {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.write(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut digest = Digest(DefaultHasher::new());
+    // Parts are JSON, and a digest takes every write; what could not be written would be the same each time.
+    let _ = serde_json::to_writer(&mut digest, &(&message.task, &message.parts));
+    digest.0.finish()
 }
 
 /// What became of a message.

@@ -9,7 +9,7 @@ use super::{
     Found, Inner, Options, failure_of,
     live::Live,
     outlive::Outlive,
-    seen::{Became, Said},
+    seen::{Became, Said, digest},
     stream::{Until, follow, once},
     turn::Turn,
     view,
@@ -147,11 +147,11 @@ impl Inner {
         check(&message, self.card.input_modes())?;
         check_size(&message, &metadata, &self.kit.options)?;
         let scope = self.scope(caller);
-        let named = message.context.is_some();
+        let named = message.context.is_some() || message.task.is_some();
         let target = self.target(&scope, &message).await?;
         let said = named.then(|| {
             let (owner, context) = (scope.owner.clone(), target.live.context.clone());
-            Arc::new(Said { owner, context, message: message.id.clone() })
+            Arc::new(Said { owner, context, message: message.id.clone(), digest: digest(&message) })
         });
         if let Some(said) = &said
             && let Some(taken) = self.taken_before(&scope, said, &target).await?
@@ -176,7 +176,7 @@ impl Inner {
             }
             message.context = Some(live.context.clone());
             message.task = Some(live.id.clone());
-            let id = live.turn_id(&message.id);
+            let id = said.as_ref().map_or_else(|| live.turn_id(&message.id), |said| said.turn());
             // A message answers the question of its own task, and no other that is open in the conversation.
             let answers = match live.lock().asked.clone() {
                 None if named && target.fresh => Some(id.clone()),

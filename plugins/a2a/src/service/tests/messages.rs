@@ -40,6 +40,11 @@ async fn a_message_that_comes_again_in_its_conversation_runs_nothing() {
     };
     assert_ne!(foreign.task.id, one.id);
     assert_eq!(bench.host.seen().len(), 3);
+    let another = bench.task(said_in("c", "m", "something else")).await;
+    assert_eq!(
+        (another.id != one.id, artifacts(&another)),
+        (true, vec!["answer: something else".to_owned()])
+    );
 }
 
 #[tokio::test(start_paused = true)]
