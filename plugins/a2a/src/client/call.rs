@@ -1,4 +1,4 @@
-//! Operations as requests of the two bindings over HTTP.
+//! Operations as requests, and how those of the two bindings over HTTP are written.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -42,15 +42,22 @@ pub(super) struct RestCall {
 }
 
 impl Call<'_> {
+    /// The operation, as v1.0 names it.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Send { stream: false, .. } => "SendMessage",
+            Self::Send { stream: true, .. } => "SendStreamingMessage",
+            Self::Get { .. } => "GetTask",
+            Self::List(_) => "ListTasks",
+            Self::Cancel { .. } => "CancelTask",
+            Self::Subscribe { .. } => "SubscribeToTask",
+        }
+    }
+
     /// The method and the parameters over JSON-RPC.
     pub(super) fn rpc(&self, version: Version, tenant: Option<&str>) -> (&'static str, Value) {
         let method = match (version, self) {
-            (Version::V1, Self::Send { stream: false, .. }) => "SendMessage",
-            (Version::V1, Self::Send { stream: true, .. }) => "SendStreamingMessage",
-            (Version::V1, Self::Get { .. }) => "GetTask",
-            (Version::V1, Self::Cancel { .. }) => "CancelTask",
-            (Version::V1, Self::Subscribe { .. }) => "SubscribeToTask",
-            (_, Self::List(_)) => "ListTasks",
+            (Version::V1, _) | (_, Self::List(_)) => self.name(),
             (Version::V03, Self::Send { stream: false, .. }) => "message/send",
             (Version::V03, Self::Send { stream: true, .. }) => "message/stream",
             (Version::V03, Self::Get { .. }) => "tasks/get",

@@ -1,8 +1,11 @@
 //! Errors of agents elsewhere, as errors of ours.
 
 use mas_contracts::{Delivery, Error, ErrorKind};
+use prost::Message;
+use tonic::Code;
 
 use crate::{
+    grpc::proto::rpc,
     json::{Node, Object, Path, Problems},
     model::Failure,
 };
@@ -30,20 +33,33 @@ pub(super) fn of(error: Node<'_>, status: Option<u16>) -> Error {
             }
         }
     }
-    let kind = told.kind(status);
-    let mut text = match told.message.as_str() {
-        "" => "the agent refused without a word".to_owned(),
-        message => format!("the agent says: {message}"),
-    };
-    if !told.fields.is_empty() {
-        text = format!("{text} ({})", told.fields.join("; "));
+    told.into_error(status)
+}
+
+/// The status of a call over gRPC.
+pub(super) fn of_status(status: &tonic::Status) -> Error {
+    let mut told = Told { message: status.message().to_owned(), ..Told::default() };
+    let details = rpc::Status::decode(status.details()).unwrap_or_default().details;
+    for detail in &details {
+        if let Ok(info) = detail.to_msg::<rpc::ErrorInfo>() {
+            told.reason.get_or_insert(info.reason);
+        } else if let Ok(wrong) = detail.to_msg::<rpc::BadRequest>() {
+            let violations = wrong.field_violations.into_iter();
+            told.fields.extend(violations.map(|it| format!("`{}` {}", it.field, it.description)));
+        }
     }
-    let error = Error::new(kind, text).with_code("mas::a2a::refused").with_delivery(match kind {
-        ErrorKind::Internal | ErrorKind::Failed | ErrorKind::Unavailable => Delivery::Unknown,
-        _ => Delivery::Rejected,
-    });
-    let error = told.reason.iter().fold(error, |error, reason| error.with("reason", reason));
-    told.code.iter().fold(error, |error, code| error.with("code", code))
+    // The status of HTTP that says the same (google/rpc/code.proto).
+    told.into_error(Some(match status.code() {
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => 400,
+        Code::Unauthenticated => 401,
+        Code::PermissionDenied => 403,
+        Code::NotFound => 404,
+        Code::ResourceExhausted => 429,
+        Code::Unimplemented => 501,
+        Code::Unavailable => 503,
+        Code::DeadlineExceeded => 504,
+        _ => 500,
+    }))
 }
 
 /// An answer that is none of the protocol.
@@ -59,6 +75,23 @@ pub(super) fn invalid(failure: &Failure) -> Error {
 }
 
 impl Told {
+    fn into_error(self, status: Option<u16>) -> Error {
+        let kind = self.kind(status);
+        let mut text = match self.message.as_str() {
+            "" => "the agent refused without a word".to_owned(),
+            message => format!("the agent says: {message}"),
+        };
+        if !self.fields.is_empty() {
+            text = format!("{text} ({})", self.fields.join("; "));
+        }
+        let error = Error::new(kind, text).with_code("mas::a2a::refused").with_delivery(match kind {
+            ErrorKind::Internal | ErrorKind::Failed | ErrorKind::Unavailable => Delivery::Unknown,
+            _ => Delivery::Rejected,
+        });
+        let error = self.reason.iter().fold(error, |error, reason| error.with("reason", reason));
+        self.code.iter().fold(error, |error, code| error.with("code", code))
+    }
+
     fn detail(&mut self, detail: Node<'_>) {
         let mut problems = Problems::default();
         let Some(mut object) = Object::of(detail, Path::Root, &mut problems) else { return };
@@ -98,6 +131,7 @@ impl Told {
             (_, Some(404)) => ErrorKind::NotFound,
             (_, Some(408 | 504)) => ErrorKind::Timeout,
             (_, Some(429)) => ErrorKind::RateLimited,
+            (_, Some(501)) => ErrorKind::Unsupported,
             (_, Some(502 | 503)) => ErrorKind::Unavailable,
             (_, Some(400..=499)) => ErrorKind::Invalid,
             _ => ErrorKind::Failed,

@@ -4,6 +4,7 @@ mod answer;
 mod call;
 mod card;
 mod failure;
+mod grpc;
 mod read;
 mod remote;
 mod stream;

@@ -10,14 +10,11 @@ use serde_json::{Value, json};
 use super::{
     Answer, Binding, DEFAULT_TIMEOUT, Interface, Page, Updates, Version,
     call::{Call, How},
-    card, failure, read,
+    card, failure,
+    grpc::Channel,
+    read,
 };
-use crate::{
-    http::Tongue,
-    json::Node,
-    model::{SendReply, TaskView},
-    v03,
-};
+use crate::{http::Tongue, json::Node, v03};
 
 /// The largest answer that is read: 64 MiB.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -73,6 +70,8 @@ pub struct Listed {
 pub struct Remote {
     pub(super) wire: Wire,
     interface: Interface,
+    /// Where gRPC is spoken.
+    grpc: Option<Channel>,
     card: Value,
 }
 
@@ -102,7 +101,11 @@ impl Remote {
         let wire = Wire::new(options, cx)?;
         let card = wire.card(url).await?;
         let interface = card::choose(&card, options.binding, options.version)?;
-        Ok(Self { wire, interface, card })
+        let grpc = match interface.binding {
+            Binding::Grpc => Some(Channel::new(&interface, options, LARGEST)?),
+            Binding::JsonRpc | Binding::Rest => None,
+        };
+        Ok(Self { wire, interface, grpc, card })
     }
 
     /// Its card, as it was fetched.
@@ -123,7 +126,10 @@ impl Remote {
     /// Why there is no answer, or why the agent refuses.
     pub async fn send(&self, message: TaskMessage, how: &How) -> Result<Answer> {
         let call = Call::Send { message: &Arc::new(message), how, stream: false };
-        let reply: SendReply = self.ask(&call, read::sent).await?;
+        let reply = match &self.grpc {
+            Some(grpc) => self.wire.within(grpc.send(&call)).await?,
+            None => self.ask(&call, read::sent).await?,
+        };
         Ok(reply.into())
     }
 
@@ -141,8 +147,7 @@ impl Remote {
     /// # Errors
     /// Why there is no answer, or why the agent refuses.
     pub async fn get(&self, id: &str, history_length: Option<u32>) -> Result<Arc<Task>> {
-        let view: TaskView = self.ask(&Call::Get { id, history_length }, read::task).await?;
-        Ok(view.task)
+        self.task(&Call::Get { id, history_length }).await
     }
 
     /// ListTasks.
@@ -154,7 +159,11 @@ impl Remote {
             let text = "A2A 0.3 cannot list tasks, and the agent is reached over 0.3";
             return Err(Error::new(ErrorKind::Unsupported, text).with_code("mas::a2a::operation"));
         }
-        let listing = self.ask(&Call::List(listed), |node, _| read::listing(node)).await?;
+        let call = Call::List(listed);
+        let listing = match &self.grpc {
+            Some(grpc) => self.wire.within(grpc.listing(&call)).await?,
+            None => self.ask(&call, |node, _| read::listing(node)).await?,
+        };
         Ok(listing.into())
     }
 
@@ -163,8 +172,7 @@ impl Remote {
     /// # Errors
     /// Why there is no answer, or why the agent refuses.
     pub async fn cancel(&self, id: &str) -> Result<Arc<Task>> {
-        let view: TaskView = self.ask(&Call::Cancel { id }, read::task).await?;
-        Ok(view.task)
+        self.task(&Call::Cancel { id }).await
     }
 
     /// SubscribeToTask.
@@ -197,8 +205,7 @@ impl Remote {
                 (rest.verb, format!("{}{}", url.trim_end_matches('/'), rest.path), rest.body)
             }
             Binding::Grpc => {
-                let text = "gRPC is not spoken by this client; choose another binding of the card";
-                return Err(Error::new(ErrorKind::Unsupported, text).with_code("mas::a2a::interface"));
+                return Err(Error::internal("a call over gRPC is no request of HTTP"));
             }
         };
         let json = match (binding, version) {
@@ -242,7 +249,19 @@ impl Remote {
         self.wire.within(work).await
     }
 
+    async fn task(&self, call: &Call<'_>) -> Result<Arc<Task>> {
+        let view = match &self.grpc {
+            Some(grpc) => self.wire.within(grpc.task(call)).await?,
+            None => self.ask(call, read::task).await?,
+        };
+        Ok(view.task)
+    }
+
     async fn open(&self, call: &Call<'_>) -> Result<Updates> {
+        if let Some(grpc) = &self.grpc {
+            let events = self.wire.within(grpc.open(call)).await?;
+            return Ok(Updates::of_grpc(events, self.wire.clock.clone(), self.wire.timeout));
+        }
         let request = self.request(call, true)?;
         let work = async {
             let mut response = self.wire.http.send(&request).await?;

@@ -6,13 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::StreamExt;
 use mas_comm_kit::{
     http::Response,
     sse::{Decoder, EVENT_LIMIT, Event},
 };
 use mas_contracts::{Clock, Result};
 
-use super::{Update, call::ends, failure, read, remote};
+use super::{Update, call::ends, failure, grpc::Events, read, remote};
 use crate::{http::Tongue, json::Node, model::StreamItem};
 
 /// The updates of a stream, in order; it ends with the task, or where it is cut.
@@ -25,7 +26,12 @@ pub struct Updates {
     whole: bool,
 }
 
-struct Source {
+enum Source {
+    Http(Http),
+    Grpc(Events),
+}
+
+struct Http {
     response: Response,
     decoder: Decoder,
     tongue: Tongue,
@@ -40,8 +46,12 @@ impl Updates {
         clock: Arc<dyn Clock>,
         timeout: Duration,
     ) -> Self {
-        let source = Source { response, decoder: Decoder::new(EVENT_LIMIT), tongue, rpc };
-        Self::of(Some(source), VecDeque::new(), clock, timeout)
+        let http = Http { response, decoder: Decoder::new(EVENT_LIMIT), tongue, rpc };
+        Self::of(Some(Source::Http(http)), VecDeque::new(), clock, timeout)
+    }
+
+    pub(super) fn of_grpc(events: Events, clock: Arc<dyn Clock>, timeout: Duration) -> Self {
+        Self::of(Some(Source::Grpc(events)), VecDeque::new(), clock, timeout)
     }
 
     pub(super) fn once(item: Option<StreamItem>, clock: Arc<dyn Clock>) -> Self {
@@ -71,21 +81,15 @@ impl Updates {
             }
             let Some(source) = &mut self.source else { return Ok(None) };
             let late = self.clock.sleep_until(self.deadline);
-            let chunk = tokio::select! {
+            let more = tokio::select! {
                 biased;
-                chunk = source.response.chunk() => chunk,
+                more = source.more(&mut self.ready) => more,
                 () = late => Err(remote::late_by(self.timeout)),
             };
-            let Some(chunk) = chunk? else {
+            if !more? {
                 self.source = None;
                 return Ok(None);
-            };
-            let mut events = Vec::new();
-            let pushed = source.decoder.push(&chunk, &mut events);
-            for event in &events {
-                self.ready.extend(source.item(event)?);
             }
-            pushed?;
         }
     }
 
@@ -97,6 +101,32 @@ impl Updates {
 }
 
 impl Source {
+    /// Reads on, and says whether there was more.
+    async fn more(&mut self, ready: &mut VecDeque<StreamItem>) -> Result<bool> {
+        match self {
+            Self::Http(http) => http.more(ready).await,
+            Self::Grpc(events) => match events.next().await {
+                Some(item) => {
+                    ready.extend(item?);
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+        }
+    }
+}
+
+impl Http {
+    async fn more(&mut self, ready: &mut VecDeque<StreamItem>) -> Result<bool> {
+        let Some(chunk) = self.response.chunk().await? else { return Ok(false) };
+        let mut events = Vec::new();
+        let pushed = self.decoder.push(&chunk, &mut events);
+        for event in &events {
+            ready.extend(self.item(event)?);
+        }
+        pushed.map(|()| true)
+    }
+
     fn item(&self, event: &Event) -> Result<Option<StreamItem>> {
         let node = remote::parse(event.data.as_bytes(), self.response.status())?;
         let node = if self.rpc {

@@ -8,7 +8,7 @@ use tonic::{
 
 /// Takes and gives messages as bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Raw;
+pub(crate) struct Raw;
 
 impl Codec for Raw {
     type Encode = Vec<u8>;

@@ -51,6 +51,15 @@ pub(super) fn role(number: i32, path: Path<'_>, problems: &mut Problems) -> Opti
     role
 }
 
+/// Who says a message, if its number says so.
+pub(super) fn role_or(number: i32, otherwise: Speaker) -> Speaker {
+    match proto::Role::try_from(number) {
+        Ok(proto::Role::User) => Speaker::User,
+        Ok(proto::Role::Agent) => Speaker::Agent,
+        Ok(proto::Role::Unspecified) | Err(_) => otherwise,
+    }
+}
+
 /// The number of who says a message.
 pub(super) fn role_number(from: Speaker) -> i32 {
     match from {
@@ -80,7 +89,7 @@ pub(super) fn state(number: i32, path: Path<'_>, problems: &mut Problems) -> Opt
 }
 
 /// The number of a state.
-pub(super) fn state_number(state: TaskState) -> i32 {
+pub(crate) fn state_number(state: TaskState) -> i32 {
     match state {
         TaskState::Submitted => proto::TaskState::Submitted,
         TaskState::Working => proto::TaskState::Working,

@@ -9,16 +9,16 @@
 //! The package names the version, so `a2a-version` may be absent; one that says another version is refused. A body
 //! is bounded in size and time like one of HTTP; `grpc-timeout` ends a call, and a caller that goes ends its stream.
 
-mod codec;
+pub(crate) mod codec;
 mod deadline;
 mod failures;
-mod fields;
-mod proto;
+pub(crate) mod fields;
+pub(crate) mod proto;
 mod service;
 #[cfg(test)]
-mod tests;
-mod v03;
-mod v1;
+pub(crate) mod tests;
+pub(crate) mod v03;
+pub(crate) mod v1;
 mod values;
 
 pub(crate) use service::{Agents, answer};

@@ -12,6 +12,6 @@ macro_rules! hidden {
 }
 
 pub(super) mod card;
-pub(super) mod rpc;
-pub(super) mod v03;
-pub(super) mod v1;
+pub(crate) mod rpc;
+pub(crate) mod v03;
+pub(crate) mod v1;

@@ -27,19 +27,20 @@ use super::{Agents, answer};
 use crate::http::tests::Served;
 
 /// A port with agents, and a client of it.
-struct Port {
+pub(crate) struct Port {
+    pub(crate) socket: SocketAddr,
     agents: Arc<Agents>,
     client: Grpc<Client<HttpConnector, Body>>,
-    served: HashMap<&'static str, Served>,
+    pub(crate) served: HashMap<&'static str, Served>,
 }
 
 impl Port {
     /// One agent, whose endpoint says this under `a2a`.
-    async fn with(a2a: Value) -> Self {
+    pub(crate) async fn with(a2a: Value) -> Self {
         Self::of([("fares", a2a)]).await
     }
 
-    async fn plain() -> Self {
+    pub(crate) async fn plain() -> Self {
         Self::with(json!({})).await
     }
 
@@ -52,7 +53,7 @@ impl Port {
         let socket = listen(agents.clone()).await;
         let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http();
         let origin = Uri::builder().scheme("http").authority(socket.to_string()).path_and_query("/");
-        Self { agents, client: Grpc::with_origin(client, origin.build().unwrap()), served }
+        Self { socket, agents, client: Grpc::with_origin(client, origin.build().unwrap()), served }
     }
 
     /// What the entry agent, or the one of this tenant, was asked since the last time.

@@ -172,7 +172,8 @@ fn message(of: proto::Message, path: Path<'_>, problems: &mut Problems) -> Optio
     })
 }
 
-fn part(of: proto::Part, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
+/// A part of a message or an artifact.
+pub(super) fn part(of: proto::Part, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
     let mut metadata = read_object(of.metadata, Path::Field(&path, "metadata"), problems);
     match of.part {
         Some(proto::Content::Text(text)) => Some(with(Content::Text(text.into()), metadata)),

@@ -161,7 +161,8 @@ fn message(of: proto::Message, path: Path<'_>, problems: &mut Problems) -> Optio
     })
 }
 
-fn part(of: proto::Part, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
+/// A part of a message or an artifact.
+pub(super) fn part(of: proto::Part, path: Path<'_>, problems: &mut Problems) -> Option<Part> {
     let metadata = read_object(of.metadata, Path::Field(&path, "metadata"), problems);
     let content = match of.content {
         Some(proto::Content::Text(text)) => Content::Text(text.into()),

@@ -110,7 +110,8 @@ fn status(of: &TaskStatus) -> proto::TaskStatus {
     }
 }
 
-fn message(of: &TaskMessage) -> proto::Message {
+/// A message.
+pub(crate) fn message(of: &TaskMessage) -> proto::Message {
     proto::Message {
         message_id: of.id.to_string(),
         context_id: text(of.context.as_ref()),
