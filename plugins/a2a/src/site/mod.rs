@@ -19,4 +19,6 @@ mod listener;
 mod neighbour;
 mod open;
 mod paced;
+#[cfg(test)]
+mod tests;
 mod tls;
