@@ -78,10 +78,7 @@ enum Phase {
 }
 
 /// A socket that listens. Dropped, it and its connections end at once.
-pub(crate) struct Listener {
-    socket: SocketAddr,
-    phase: watch::Sender<Phase>,
-}
+pub(crate) struct Listener(watch::Sender<Phase>);
 
 /// What the connections of a listener share.
 struct Shared<D> {
@@ -130,19 +127,14 @@ impl Bound {
         let (phase, watched) = watch::channel(Phase::Open);
         let shared = Arc::new(Shared::new(desk, terms));
         tokio::spawn(accept(self.0, shared, watched));
-        Listener { socket: self.1, phase }
+        Listener(phase)
     }
 }
 
 impl Listener {
-    /// The address.
-    pub(crate) fn socket(&self) -> SocketAddr {
-        self.socket
-    }
-
     /// Stops accepting, and tells every connection to end with the request it is at.
     pub(crate) fn drain(&self) {
-        self.phase.send_if_modified(|phase| {
+        self.0.send_if_modified(|phase| {
             let open = *phase == Phase::Open;
             if open {
                 *phase = Phase::Draining;
@@ -153,12 +145,12 @@ impl Listener {
 
     /// Waits until every connection has ended.
     pub(crate) async fn drained(&self) {
-        self.phase.closed().await;
+        self.0.closed().await;
     }
 
     /// Ends everything now.
     pub(crate) fn end(&self) {
-        self.phase.send_replace(Phase::Gone);
+        self.0.send_replace(Phase::Gone);
     }
 }
 

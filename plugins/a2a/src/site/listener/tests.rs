@@ -45,10 +45,11 @@ fn connected(terms: Terms) -> (DuplexStream, watch::Sender<Phase>, Arc<Echo>) {
     (here, phase, desk)
 }
 
-async fn open(terms: Terms) -> (Listener, Arc<Echo>) {
+async fn open(terms: Terms) -> (Listener, SocketAddr, Arc<Echo>) {
     let desk = Arc::new(Echo::default());
-    let listener = Bound::at("127.0.0.1", 0).await.unwrap().open(desk.clone(), terms);
-    (listener, desk)
+    let bound = Bound::at("127.0.0.1", 0).await.unwrap();
+    let socket = bound.socket();
+    (bound.open(desk.clone(), terms), socket, desk)
 }
 
 async fn everything(stream: &mut (impl AsyncRead + Unpin)) -> String {
@@ -115,11 +116,11 @@ async fn headers_beyond_the_limit_are_refused() {
 async fn draining_lets_the_request_under_way_end_and_no_other_begin() {
     let terms = terms(|_| {});
     let counts = terms.counts.clone();
-    let (listener, desk) = open(terms).await;
-    let mut busy = TcpStream::connect(listener.socket()).await.unwrap();
+    let (listener, socket, desk) = open(terms).await;
+    let mut busy = TcpStream::connect(socket).await.unwrap();
     busy.write_all(b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     desk.arrived.notified().await;
-    let mut idle = TcpStream::connect(listener.socket()).await.unwrap();
+    let mut idle = TcpStream::connect(socket).await.unwrap();
     idle.write_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     let mut first = [0; 15];
     idle.read_exact(&mut first).await.unwrap();
@@ -130,15 +131,15 @@ async fn draining_lets_the_request_under_way_end_and_no_other_begin() {
     let answer = everything(&mut busy).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK") && answer.ends_with("/wait"), "{answer}");
     listener.drained().await;
-    assert!(TcpStream::connect(listener.socket()).await.is_err());
+    assert!(TcpStream::connect(socket).await.is_err());
     let text = counts.to_text();
     assert!(text.contains("mas_a2a_connections 0\n") && text.contains("{code=\"2xx\"} 2\n"), "{text}");
 }
 
 #[tokio::test]
 async fn what_does_not_end_is_ended() {
-    let (listener, desk) = open(terms(|_| {})).await;
-    let mut busy = TcpStream::connect(listener.socket()).await.unwrap();
+    let (listener, socket, desk) = open(terms(|_| {})).await;
+    let mut busy = TcpStream::connect(socket).await.unwrap();
     busy.write_all(b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     desk.arrived.notified().await;
     listener.drain();
@@ -151,11 +152,11 @@ async fn what_does_not_end_is_ended() {
 async fn a_connection_too_many_is_told_so() {
     let terms = terms(|limits| limits.connections = 1);
     let counts = terms.counts.clone();
-    let (listener, desk) = open(terms).await;
-    let mut first = TcpStream::connect(listener.socket()).await.unwrap();
+    let (_listener, socket, desk) = open(terms).await;
+    let mut first = TcpStream::connect(socket).await.unwrap();
     first.write_all(b"GET /wait HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     desk.arrived.notified().await;
-    let mut second = TcpStream::connect(listener.socket()).await.unwrap();
+    let mut second = TcpStream::connect(socket).await.unwrap();
     second.write_all(b"GET /a HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
     second.shutdown().await.unwrap();
     let answer = everything(&mut second).await;
