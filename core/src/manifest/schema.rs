@@ -16,8 +16,14 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
 /// What only the loader can tell, in a sentence.
 pub const BEYOND: &str = "Only `mas-ctl validate` sees keys that stand twice, references to files and agents, keys \
-                          that depend on one another, an agent written inside a MAS, what an `env:` reference comes \
-                          to, and how a number is spelled (1.0 for 1, or 0x10 or an overlong one in quotes).";
+                          that depend on one another, what an `env:` reference comes to, and how a number is spelled \
+                          (1.0 for 1, or 0x10 or an overlong one in quotes).";
+
+/// The rows of a team that may hold a whole agent.
+const ROWS: [&str; 2] = [
+    "/properties/spec/properties/agents/items",
+    "/properties/spec/properties/agency/properties/agents/items",
+];
 
 /// The schema of a kind.
 pub fn of(kind: Kind) -> Json {
@@ -29,7 +35,26 @@ pub fn of(kind: Kind) -> Json {
             properties.insert("apiVersion".to_owned(), json!({"enum": versions}));
         }
     }
+    if kind == Kind::Mas {
+        write_agents_inside(&mut schema);
+    }
     titled(&format!("{} ({})", kind.name(), kind.api_versions().join(", ")), schema)
+}
+
+/// Makes a row that holds an agent in place as strict as an Agent document; only its version may be left out.
+fn write_agents_inside(team: &mut Json) {
+    const NAME: &str = "AgentInside";
+    let agent = of(Kind::Agent);
+    let inside = json!({"required": ["kind", "metadata", "spec"], "properties": agent.get("properties")});
+    for row in ROWS {
+        if let Some(Json::Object(row)) = team.pointer_mut(row) {
+            row.insert("if".to_owned(), json!({"required": ["spec"], "not": {"required": ["ref"]}}));
+            row.insert("then".to_owned(), json!({"$ref": format!("#/$defs/{NAME}")}));
+        }
+    }
+    if let Json::Object(team) = team {
+        team.insert("$defs".to_owned(), json!({NAME: inside}));
+    }
 }
 
 /// The schema of `config.yaml`.
@@ -52,6 +77,10 @@ pub fn of_any() -> Json {
         let mut definition = of(kind);
         if let Some(definition) = definition.as_object_mut() {
             definition.remove("$schema");
+            // What a schema refers to starts from the root.
+            if let Some(Json::Object(own)) = definition.remove("$defs") {
+                definitions.extend(own);
+            }
         }
         definitions.insert(kind.name().to_owned(), definition);
         names.extend(spellings);

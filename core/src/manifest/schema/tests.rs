@@ -6,12 +6,15 @@ use jsonschema::Validator;
 
 use super::*;
 use crate::diagnostic::{Report, Source};
+use crate::manifest::checks::agency_rows;
 use crate::manifest::environment::{Environment, substitute};
 use crate::manifest::files::check_version;
+use crate::manifest::follow::drop_row_id;
 use crate::manifest::shape::check;
 use crate::manifest::yaml::{self, Node};
 
-/// Whether the loader takes a tree: its version goes with its kind, and its shape fits.
+/// Whether the loader takes a tree: its version goes with its kind, its shape fits, and so does that of each agent in
+/// place.
 fn loader_takes(kind: Kind, node: &Node) -> bool {
     !loader_says(kind, node).has_errors()
 }
@@ -19,6 +22,13 @@ fn loader_takes(kind: Kind, node: &Node) -> bool {
 fn loader_says(kind: Kind, node: &Node) -> Report {
     let mut node = node.clone();
     let mut report = Report::new();
+    if kind == Kind::Mas {
+        let rows = agency_rows(&node).filter(|row| row.get("spec").is_some() && row.get("ref").is_none());
+        for mut row in rows.cloned() {
+            drop_row_id(&mut row);
+            report.merge(loader_says(Kind::Agent, &row));
+        }
+    }
     check_version(kind, &node, &mut report);
     substitute(&mut node, &Environment::default(), &mut Vec::new());
     check(&node, kind.shape(), false, &mut report);
@@ -258,6 +268,29 @@ fn one_mutation_anywhere_gets_the_same_verdict_from_both() {
             }
         }
     }
+}
+
+#[test]
+fn an_agent_inside_a_team_gets_the_same_verdict_from_both_as_one_of_its_own() {
+    let mut dice = Dice(4);
+    let schema = validator(&of(Kind::Mas));
+    let (mut taken, mut refused) = (0, 0);
+    for turn in 0..600 {
+        let mut agent = dice.value(Kind::Agent.shape(), turn % 3);
+        let Some(map) = agent.as_object_mut() else { continue };
+        map.insert("kind".to_owned(), "Agent".into());
+        match dice.below(3) {
+            0 => drop(map.remove("apiVersion")),
+            1 => drop(map.insert("apiVersion".to_owned(), "mas/v1".into())),
+            _ => drop(map.insert("id".to_owned(), "a".into())),
+        }
+        let rows = json!([agent]);
+        let spec =
+            if dice.percent(50) { json!({"agents": rows}) } else { json!({"agency": {"agents": rows}}) };
+        let team = json!({"apiVersion": "mas/v1", "kind": "MAS", "metadata": {"name": "t"}, "spec": spec});
+        if agree(Kind::Mas, &schema, &team) { taken += 1 } else { refused += 1 }
+    }
+    assert!(taken > 50 && refused > 50, "{taken} taken, {refused} refused: one of them is hardly tried");
 }
 
 #[test]
