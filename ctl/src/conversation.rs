@@ -101,9 +101,13 @@ pub(crate) async fn converse(
     let speaker = style.speaker.unwrap_or(&blueprint.entry.value);
     let entry = &blueprint.entry.value;
     let exit = Turns::new(args, &team, entry, speaker, &around.env).run().await;
-    // The conversation is over; callers from outside may finish what they are at, if that is soon.
-    let drain = if exit == Exit::Interrupted { Duration::ZERO } else { DRAIN };
-    exposing::close(exposed, drain).await;
+    // The conversation is over; callers from outside may finish what they are at, if that is soon. Who interrupts
+    // waits for nobody.
+    if exit == Exit::Interrupted {
+        drop(exposed);
+    } else {
+        exposing::close(exposed, DRAIN).await;
+    }
     close(&team).await;
     exit
 }
