@@ -14,7 +14,6 @@ mod auth;
 #[allow(dead_code, reason = "the bindings follow")]
 pub mod card;
 pub mod client;
-#[allow(dead_code, unused_imports, reason = "the bindings follow")]
 mod grpc;
 #[allow(dead_code, unused_imports, reason = "the listener follows")]
 mod http;

@@ -261,7 +261,10 @@ fn read(operation: Operation, bytes: &Bytes, headers: &HeaderMap) -> Result<Call
         Operation::GetPush => Call::GetPush(v1::push_key(decode(bytes)?)?),
         Operation::ListPush => Call::ListPush(v1::list_push(decode(bytes)?)?),
         Operation::DeletePush => Call::DeletePush(v1::push_key(decode(bytes)?)?),
-        Operation::ExtendedCard => Call::ExtendedCard,
+        Operation::ExtendedCard => {
+            decode::<proto::GetExtendedAgentCardRequest>(bytes)?;
+            Call::ExtendedCard
+        }
     })
 }
 

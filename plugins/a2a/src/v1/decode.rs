@@ -219,7 +219,7 @@ pub(crate) fn part(value: Node<'_>, path: Path<'_>, problems: &mut Problems) -> 
     let content = match there {
         [true, false, false, false] => object.text("text", problems).map(|text| Content::Text(text.into())),
         [false, true, false, false] => object.bytes("raw", problems).map(|raw| Content::Raw(raw.into())),
-        [false, false, true, false] => object.filled("url", problems).map(|url| Content::Url(url.into())),
+        [false, false, true, false] => Some(Content::Url(object.required("url", problems).into())),
         [false, false, false, true] => data.map(|data| Content::Data(data.into_value())),
         _ => {
             problems.add(path, "has to carry exactly one of `text`, `raw`, `url` and `data`");

@@ -139,6 +139,7 @@ fn everything_that_is_wrong_with_a_send_is_told_with_its_place() {
             "message.parts[2].raw is not base64",
             "message.parts[3].text is a number, not a text",
             "message.parts[4] is a number, not an object",
+            "message.parts[5].url is empty",
             "message.parts[6].metadata is a number, not an object",
             "metadata is a number, not an object",
             "configuration.historyLength is negative",

@@ -90,6 +90,19 @@ fn old_over_grpc(message: &TaskMessage) -> SendMessage {
     v03::send(through_the_wire(&request)).expect("a request")
 }
 
+#[test]
+fn both_bindings_refuse_an_empty_url_by_the_same_name() {
+    let message = serde_json::json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"url": ""}]});
+    let json = json_v1::send(serde_json::json!({"message": message}).into()).expect_err("an empty URL");
+    let part =
+        proto::v1::Part { content: Some(proto::v1::Content::Url(String::new())), ..Default::default() };
+    let message =
+        proto::v1::Message { message_id: "m".into(), role: 1, parts: vec![part], ..Default::default() };
+    let grpc = v1::send(proto::v1::SendMessageRequest { message: Some(message), ..Default::default() });
+    assert_eq!(grpc.expect_err("an empty URL"), json);
+    assert_eq!(json.violations[0].field, "message.parts[0].url");
+}
+
 fn through_the_wire<M: prost::Message + Default>(message: &M) -> M {
     M::decode(message.encode_to_vec().as_slice()).expect("protobuf")
 }
