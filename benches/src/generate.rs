@@ -2,7 +2,9 @@
 
 use std::{fmt::Write, fs, path::Path, path::PathBuf};
 
-use crate::Result;
+use mas_core::manifest::{Environment, Known, Options, validate};
+
+use crate::{Failure, Result};
 
 /// How many agents each agent of a generated system delegates to, at most.
 pub const BRANCHES: usize = 8;
@@ -24,6 +26,21 @@ pub fn write_system(dir: &Path, agents: usize) -> Result<PathBuf> {
     let path = dir.join("system.mas.yaml");
     fs::write(&path, system(agents))?;
     Ok(path)
+}
+
+/// Validates a system so many times.
+///
+/// # Errors
+/// Where it is invalid.
+pub fn validate_system(path: &Path, times: u64) -> Result<()> {
+    let (options, environment) = (Options::default(), Environment::default());
+    for _ in 0..times {
+        let validation = validate(&[path.to_owned()], &options, &environment, Known::default());
+        if validation.report.has_errors() {
+            return Err(Failure::Wrong(format!("a generated system is invalid: {}", validation.report)));
+        }
+    }
+    Ok(())
 }
 
 fn id(at: usize) -> String {

@@ -14,13 +14,12 @@ use std::{
 use mas_benches::{
     Failure, Result, floor,
     floor::Floor,
-    generate::write_system,
+    generate::{validate_system, write_system},
     measure::{Desk, Flavour},
     team,
     team::Bench,
     work::{self, Models},
 };
-use mas_core::manifest::{Environment, Known, Options, validate};
 
 const SESSIONS: usize = 1_000;
 const AGENTS: usize = 20;
@@ -66,12 +65,5 @@ fn floor_turns(text: &'static str, count: u64) -> Result<()> {
 fn validations(count: u64) -> Result<()> {
     let dir = tempfile::tempdir()?;
     let path = write_system(dir.path(), AGENTS)?;
-    let (options, environment) = (Options::default(), Environment::default());
-    for _ in 0..count {
-        let validation = validate(std::slice::from_ref(&path), &options, &environment, Known::default());
-        if validation.report.has_errors() {
-            return Err(Failure::Wrong(format!("a generated system is invalid: {}", validation.report)));
-        }
-    }
-    Ok(())
+    validate_system(&path, count)
 }

@@ -17,7 +17,7 @@ use std::{
 use mas_benches::{
     Failure, Result, floor,
     floor::Floor,
-    generate::write_system,
+    generate::{validate_system, write_system},
     measure::{self, Compared, Desk, Flavour, Program, Side},
     team,
     team::Bench,
@@ -27,7 +27,7 @@ use mas_core::{
     blueprint::{ResolveInput, ResolveOptions, resolve},
     config::Defaults,
     diagnostic::Report,
-    manifest::{Environment, Known, Located, Options, load, load_infra, validate},
+    manifest::{Environment, Located, Options, load, load_infra},
     registry::Registry,
     wiring::{Hosting, wire},
 };
@@ -446,20 +446,8 @@ fn systems(quick: bool) -> Result<Value> {
     for agents in [200, 1_000] {
         let dir = tempfile::tempdir()?;
         let path = write_system(dir.path(), agents)?;
-        let (options, environment) = (Options::default(), Environment::default());
-        let ours = |count: u64| {
-            for _ in 0..count {
-                let validation =
-                    validate(std::slice::from_ref(&path), &options, &environment, Known::default());
-                if validation.report.has_errors() {
-                    return Err(Failure::Wrong(format!(
-                        "a generated system is invalid: {}",
-                        validation.report
-                    )));
-                }
-            }
-            Ok(())
-        };
+        let environment = Environment::default();
+        let ours = |count: u64| validate_system(&path, count);
         let files = files_below(dir.path())?;
         let floor = |count: u64| {
             for _ in 0..count {

@@ -66,7 +66,12 @@ impl Bench {
     }
 
     pub(crate) fn run(&self, args: &[&str]) -> Printed {
-        self.command(args).output().expect("the program runs").into()
+        self.run_with(args, &[])
+    }
+
+    /// Runs with more variables in the environment.
+    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Printed {
+        self.command(args).envs(variables.iter().copied()).output().expect("the program runs").into()
     }
 }
 

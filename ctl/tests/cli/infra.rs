@@ -1,6 +1,6 @@
 //! `infra` and `flavour`.
 
-use crate::bench::{Bench, Printed};
+use crate::bench::Bench;
 
 const INFRA: &str = "\
 # Ours.
@@ -32,6 +32,8 @@ spec:
     fares: {protocol: a2a, url: 'http://127.0.0.1:9006', usage: use-and-deploy, headers: {Authorization: 'env:AUTH'}}
 ";
 
+const SECRETS: &[(&str, &str)] = &[("LLM_BASE", "http://s3cret/"), ("AUTH", "s3cret"), ("OUR_KEY", "s3cret")];
+
 fn bench() -> Bench {
     Bench::new(&[("infra/ours.yaml", INFRA), ("infra/proxy.yaml", PROXY), ("infra/peers.yaml", PEERS)])
 }
@@ -40,16 +42,7 @@ fn bench() -> Bench {
 fn standard_infra_is_listed_with_what_is_chosen() {
     let bench = bench();
     bench.write("config.yaml", "infra_refs: [infra/ours.yaml]\n");
-    let list = |args: &[&str]| {
-        let printed: Printed = bench
-            .command(args)
-            .env("LLM_BASE", "http://s3cret/")
-            .env("AUTH", "s3cret")
-            .output()
-            .expect("it runs")
-            .into();
-        printed
-    };
+    let list = |args: &[&str]| bench.run_with(args, SECRETS);
     let run = list(&["infra", "list", "--infra-ref", "standard:mock-llm"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(run.out, @r"
@@ -80,14 +73,7 @@ fn standard_infra_is_listed_with_what_is_chosen() {
 #[test]
 fn one_infra_is_shown_with_what_it_provides_and_no_value_of_the_environment() {
     let bench = bench();
-    let run: Printed = bench
-        .command(&["infra", "show", "infra/ours.yaml"])
-        .env("LLM_BASE", "http://s3cret/")
-        .env("AUTH", "s3cret")
-        .env("OUR_KEY", "s3cret")
-        .output()
-        .expect("it runs")
-        .into();
+    let run = bench.run_with(&["infra", "show", "infra/ours.yaml"], SECRETS);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     assert!(!run.out.contains("s3cret"), "{}", run.out);
     insta::assert_snapshot!(run.out, @r"

@@ -1,6 +1,6 @@
 //! `models list` and `models test`.
 
-use crate::bench::{Bench, Printed, team};
+use crate::bench::{Bench, team};
 
 const RULES: &str = "\
 rules:
@@ -23,10 +23,7 @@ fn the_models_of_a_team_are_listed_with_who_names_them() {
 #[test]
 fn without_any_infra_it_is_openai_and_the_key_is_told_of_but_not_shown() {
     let bench = Bench::new(&[]);
-    let listed = |key: &str| -> Printed {
-        let mut command = bench.command(&["models", "list"]);
-        command.env("OPENAI_API_KEY", key).output().expect("it runs").into()
-    };
+    let listed = |key: &str| bench.run_with(&["models", "list"], &[("OPENAI_API_KEY", key)]);
     insta::assert_snapshot!(listed("").out, @r"
     openai at https://api.openai.com/v1 (standard:openai:3)
     key in OPENAI_API_KEY, which is not set

@@ -25,8 +25,8 @@ fn each_way_to_the_mock_model_works_on_each_command() {
             let run = bench.run(&[command, flags].concat());
             assert_eq!(run.code, Some(0), "{command:?} {flags:?}: {}{}", run.out, run.err);
         }
-        let output = bench.command(command).env("MAS_MOCK_LLM", "1").output().expect("it runs");
-        assert_eq!(output.status.code(), Some(0), "{command:?}");
+        let run = bench.run_with(command, &[("MAS_MOCK_LLM", "1")]);
+        assert_eq!(run.code, Some(0), "{command:?}");
     }
     let chat = bench.run(&["chat", "agent.yaml", "-q", "hi", "--flavour", "mock"]);
     assert_eq!(chat.out, "You: hi\nAgent: [mock] hi\n\n");
@@ -35,12 +35,7 @@ fn each_way_to_the_mock_model_works_on_each_command() {
 #[test]
 fn a_switch_that_says_neither_is_refused() {
     let bench = Bench::new(&[("agent.yaml", AGENT)]);
-    let chat = |value: &str| {
-        let mut command = bench.command(&["chat", "agent.yaml", "-q", "hi"]);
-        let printed: crate::bench::Printed =
-            command.env("MAS_MOCK_LLM", value).output().expect("it runs").into();
-        printed
-    };
+    let chat = |value: &str| bench.run_with(&["chat", "agent.yaml", "-q", "hi"], &[("MAS_MOCK_LLM", value)]);
     for on in ["1", "TRUE", " yes ", "On"] {
         assert_eq!(chat(on).out, "You: hi\nAgent: [mock] hi\n\n", "{on}");
     }
@@ -80,9 +75,7 @@ fn without_a_key_one_problem_says_what_to_set() {
 fn a_key_never_shows() {
     let bench = Bench::new(&[("agent.yaml", AGENT)]);
     for command in [&["chat", "agent.yaml", "-q", "hi", "-vvv"][..], &["plan", "agent.yaml", "--json"]] {
-        let output =
-            bench.command(command).env("OPENAI_API_KEY", "sk-very-secret").output().expect("it runs");
-        let printed: crate::bench::Printed = output.into();
+        let printed = bench.run_with(command, &[("OPENAI_API_KEY", "sk-very-secret")]);
         assert!(!format!("{}{}", printed.out, printed.err).contains("very-secret"));
     }
 }

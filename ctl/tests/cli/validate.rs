@@ -139,8 +139,7 @@ spec: {endpoints: {a: {protocol: lokal, url: 'http://x'}, b: {protocol: nats, ur
         ("hidden.yaml", &hidden),
     ]);
     let told = |args: &[&str]| {
-        let run = bench.command(args).env("HIDDEN", "hunter2").output().expect("it runs");
-        let document = crate::bench::Printed::from(run).json();
+        let document = bench.run_with(args, &[("HIDDEN", "hunter2")]).json();
         let lines = document["findings"].as_array().expect("a list").iter().map(|finding| {
             let help = finding["help"].as_str().map(|help| format!(" ({help})")).unwrap_or_default();
             let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
