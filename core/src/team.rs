@@ -38,13 +38,13 @@ pub struct TeamLimits {
     pub tree: TreeLimits,
     /// How long a root turn may take; default 900 s.
     pub run: Duration,
-    /// How many sessions are kept in memory; default 100,000.
+    /// How many sessions are kept in memory; beyond it the half that was unused for longest goes. Default 20,000.
     pub sessions: usize,
 }
 
 impl Default for TeamLimits {
     fn default() -> Self {
-        Self { tree: TreeLimits::default(), run: Duration::from_secs(900), sessions: 100_000 }
+        Self { tree: TreeLimits::default(), run: Duration::from_secs(900), sessions: 20_000 }
     }
 }
 
