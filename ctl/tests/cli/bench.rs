@@ -52,8 +52,10 @@ impl Bench {
         fs::write(path, text).expect("the file is written");
     }
 
+    /// A run of the program, or of another build of it that `MAS_CTL` names.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mas-ctl"));
+        let program = std::env::var_os("MAS_CTL").unwrap_or_else(|| env!("CARGO_BIN_EXE_mas-ctl").into());
+        let mut command = Command::new(program);
         command
             .args(args)
             .current_dir(self.dir.path())

@@ -19,5 +19,6 @@ mod run;
 mod schemas;
 mod secrets;
 mod serve;
+mod serving;
 mod terminal;
 mod validate;
