@@ -53,14 +53,11 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Published {
     public: Document,
-    v1: Arc<Value>,
-    v03: Arc<Value>,
     extended: Option<(Arc<Value>, Arc<Value>)>,
     capabilities: Capabilities,
     required: Vec<Arc<str>>,
     extensions: Vec<Arc<str>>,
     input_modes: Vec<Arc<str>>,
-    output_modes: Vec<Arc<str>>,
 }
 
 /// What the card promises.
@@ -92,10 +89,9 @@ impl Published {
             }
         };
         let v1 = signed(&card)?;
-        let v03 = card.v03();
         let public = match params.a2a.card {
-            CardShape::V1 => v1.clone(),
-            CardShape::Union => document::union(v1.clone(), v03.clone()),
+            CardShape::V1 => v1,
+            CardShape::Union => document::union(v1, card.v03()),
         };
         let extended = match &params.a2a.extended_card {
             Some(extended) => {
@@ -109,8 +105,6 @@ impl Published {
         let texts = |texts: Vec<String>| texts.into_iter().map(Arc::<str>::from).collect();
         Ok(Self {
             public: Document::new(&public, now),
-            v1: Arc::new(v1),
-            v03: Arc::new(v03),
             extended,
             capabilities: Capabilities {
                 streaming: declared.streaming,
@@ -124,21 +118,12 @@ impl Published {
                 .collect(),
             extensions: extensions.map(|one| one.uri.as_str().into()).collect(),
             input_modes: texts(params.input_modes()),
-            output_modes: texts(params.output_modes()),
         })
     }
 
     /// The document at the well-known paths.
     pub(crate) fn document(&self) -> &Document {
         &self.public
-    }
-
-    /// The public card in the shape of a version.
-    pub(crate) fn card(&self, dialect: Dialect) -> &Arc<Value> {
-        match dialect {
-            Dialect::V1 => &self.v1,
-            Dialect::V03 => &self.v03,
-        }
     }
 
     /// The card for callers who are authenticated (A2A v1.0, section 3.1.11).
@@ -184,11 +169,6 @@ impl Published {
     /// Media types that the agent takes, such as `text/plain`, `image/*` or `*/*`.
     pub(crate) fn input_modes(&self) -> &[Arc<str>] {
         &self.input_modes
-    }
-
-    /// Media types that the agent answers in.
-    pub(crate) fn output_modes(&self) -> &[Arc<str>] {
-        &self.output_modes
     }
 }
 

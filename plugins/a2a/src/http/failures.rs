@@ -24,7 +24,7 @@ pub(crate) fn status(reason: Reason) -> (StatusCode, &'static str) {
         | Reason::ParseError
         | Reason::InvalidRequest
         | Reason::InvalidParams => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),
-        Reason::InvalidAgentResponse | Reason::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
+        Reason::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL"),
         Reason::MethodNotFound => (StatusCode::NOT_FOUND, "NOT_FOUND"),
         Reason::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "UNIMPLEMENTED"),
         Reason::UnsupportedMediaType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "INVALID_ARGUMENT"),

@@ -52,14 +52,6 @@ pub(crate) struct Agent {
     pub(crate) limits: Limits,
 }
 
-/// The agent's paths as a router; paths are relative to the agent's base.
-pub(crate) fn routes(agent: Arc<Agent>) -> axum::Router {
-    axum::Router::new().fallback(move |request: axum::extract::Request| {
-        let agent = agent.clone();
-        async move { answer(agent, request, 0).await.map(axum::body::Body::new) }
-    })
-}
-
 /// Answers a request. The path of the agent's base is the first `below` bytes of the request's.
 pub(crate) async fn answer<B>(agent: Arc<Agent>, request: Request<B>, below: usize) -> Response<Answer>
 where

@@ -200,11 +200,6 @@ impl KeySet {
         Ok(Self(keys))
     }
 
-    /// One key.
-    pub(crate) fn of(key: PublicKey) -> Self {
-        Self(vec![key])
-    }
-
     /// These and those together.
     pub(crate) fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);

@@ -4,4 +4,4 @@ mod node;
 mod read;
 
 pub(crate) use node::{Fields, Node};
-pub(crate) use read::{Object, Path, Problems, decode_base64};
+pub(crate) use read::{Object, Path, Problems};

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 /// A JSON value. An object keeps its fields in order, and one that is there twice both times.

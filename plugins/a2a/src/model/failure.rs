@@ -15,8 +15,6 @@ pub(crate) enum Reason {
     UnsupportedOperation,
     /// A part's media type is not taken.
     ContentTypeNotSupported,
-    /// The agent answered with what cannot be told.
-    InvalidAgentResponse,
     /// The card promises an extended card, and there is none.
     ExtendedAgentCardNotConfigured,
     /// The card requires an extension that the caller does not ask for.
@@ -62,7 +60,6 @@ impl Reason {
             Self::PushNotificationNotSupported => "PUSH_NOTIFICATION_NOT_SUPPORTED",
             Self::UnsupportedOperation => "UNSUPPORTED_OPERATION",
             Self::ContentTypeNotSupported => "CONTENT_TYPE_NOT_SUPPORTED",
-            Self::InvalidAgentResponse => "INVALID_AGENT_RESPONSE",
             Self::ExtendedAgentCardNotConfigured => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
             Self::ExtensionSupportRequired => "EXTENSION_SUPPORT_REQUIRED",
             Self::VersionNotSupported => "VERSION_NOT_SUPPORTED",

@@ -12,7 +12,9 @@ use super::Dialect;
 pub(crate) struct SendMessage {
     /// What is said.
     pub(crate) message: TaskMessage,
-    /// Media types that the caller can take; empty for any.
+    /// Media types that the caller can take; empty for any. A wish (A2A v1.0, section 3.2.2: an agent SHOULD tailor
+    /// its output, and no error is named): a turn cannot be told of it, so the agent answers in the modes of its card,
+    /// and no part is left out.
     pub(crate) accepted_output_modes: Vec<String>,
     /// A webhook to be told of the task; its task is empty.
     pub(crate) push: Option<PushConfig>,

@@ -21,6 +21,11 @@ impl Params {
         problems.extend(self.a2a.limits.problems());
         problems.extend(self.a2a.keep.problems());
         problems.extend(self.a2a.cors.iter().flat_map(super::Cors::problems));
+        let nameless =
+            self.headers.keys().filter(|name| http::HeaderName::from_bytes(name.as_bytes()).is_err());
+        problems.extend(
+            nameless.map(|name| Problem::new(format!("`{name}` is no name of a header")).at("headers")),
+        );
         if self.timeout.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
             problems.push(Problem::new("seconds, more than 0").at("timeout"));
         }

@@ -22,7 +22,7 @@ pub(crate) struct Limits {
     pub(crate) headers: usize,
     /// Parts of a message; default 100.
     pub(crate) parts: usize,
-    /// Bytes of the metadata of a message or a request; default 64 KiB.
+    /// Bytes of the metadata of a message, of one of its parts or of a request, about; default 64 KiB.
     pub(crate) metadata: usize,
     /// Connections at once; default 20,000.
     pub(crate) connections: usize,

@@ -15,10 +15,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(crate) use address::{Address, GrpcAddress};
+pub(crate) use address::Address;
 pub(crate) use limits::{Cors, Keep, Limits, Push};
 pub(crate) use secret::SecretText;
-pub(crate) use security::{ApiKey, ApiKeyPlace, Bearer, Jwt, Scheme};
+pub(crate) use security::{ApiKey, ApiKeyPlace, Jwt, Scheme};
 
 /// An endpoint, as an infra Application declares it.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub(crate) struct A2a {
     pub(crate) push: Push,
     /// What a caller may ask of the server.
     pub(crate) limits: Limits,
-    /// How many tasks are kept, and for how long.
+    /// What is kept of each task beside the task itself.
     pub(crate) keep: Keep,
     /// Which pages of browsers may call; default none.
     pub(crate) cors: Option<Cors>,

@@ -133,15 +133,20 @@ pub(super) fn weight_of_message(message: &TaskMessage) -> usize {
     weight_of(&message.parts)
 }
 
+/// About how many bytes metadata holds.
+pub(super) fn weight_of_metadata(metadata: &serde_json::Map<String, serde_json::Value>) -> usize {
+    metadata
+        .iter()
+        .map(|(key, value)| key.len().saturating_add(weight_of_value(value)))
+        .fold(0, usize::saturating_add)
+}
+
 fn weight_of_value(value: &serde_json::Value) -> usize {
     use serde_json::Value;
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(weight_of_value).fold(8, usize::saturating_add),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| key.len().saturating_add(weight_of_value(value)))
-            .fold(8, usize::saturating_add),
+        Value::Object(fields) => weight_of_metadata(fields).saturating_add(8),
     }
 }

@@ -38,7 +38,9 @@ impl Live {
     fn replied(&self, state: &mut State, turn: &str, reply: Reply) {
         let Reply { parts, artifacts, end, form, .. } = reply;
         let only = state.turns.is_empty() && !state.public && state.revision == 0;
-        if form == Form::Message && only && end == End::Done && state.artifacts.is_empty() {
+        // A message has a part at least (A2A v1.0, section 4.1.4).
+        let only = only && state.artifacts.is_empty() && !parts.is_empty();
+        if form == Form::Message && only && end == End::Done {
             let message = TaskMessage { task: None, ..Arc::unwrap_or_clone(self.message(parts)) };
             state.said = Some(Arc::new(message));
             state.ended = true;

@@ -17,7 +17,7 @@ use super::{
     options::Options,
     push::{Changed, Push},
 };
-use crate::model::{ArtifactUpdate, Item, StatusUpdate, StreamItem, TaskView};
+use crate::model::{ArtifactUpdate, Failure, Item, StatusUpdate, StreamItem, TaskView};
 
 /// What every task of a service works with.
 pub(super) struct Kit {
@@ -73,6 +73,8 @@ pub(super) struct State {
     pub(super) ended: bool,
     /// The message that is all there is, instead of a task.
     pub(super) said: Option<Arc<TaskMessage>>,
+    /// Why it could not become a task: its store has no room, or cannot be had.
+    pub(super) unkept: Option<Box<Failure>>,
 }
 
 /// What to do when there is an event to tell.
@@ -165,7 +167,8 @@ impl Live {
         let status = TaskStatus { state: to, message, since: self.kit.clock.unix_time() };
         state.unsaved |= state.status.state != to || status.message.is_some();
         state.status = status;
-        let last = to.is_terminal() || to == TaskState::InputRequired;
+        // Whether a stream ends with another state is for its reader to say.
+        let last = to.is_terminal();
         self.record(state, |live, state| {
             StreamItem::Status(StatusUpdate {
                 task: live.id.clone(),
@@ -260,11 +263,12 @@ impl Live {
         }
     }
 
-    /// Waits until no turn runs: the task is over, or it waits for somebody.
+    /// Waits until no turn runs: the task is over, or it waits for somebody. One that has not begun is waited for.
     pub(super) async fn settled(&self) {
         self.wait_for(|live| {
             let state = live.lock();
-            (state.ended || state.turns.is_empty()).then_some(())
+            let begun = state.status.state != TaskState::Submitted;
+            (state.ended || (begun && state.turns.is_empty())).then_some(())
         })
         .await;
     }
@@ -319,6 +323,7 @@ impl State {
             canceling: false,
             ended: false,
             said: None,
+            unkept: None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! bounded log at their own pace and are given the whole task where they fell too far behind.
 
 mod artifacts;
+mod check;
 mod count;
 mod ending;
 mod live;
@@ -168,6 +169,10 @@ impl Inner {
         {
             let mut state = live.lock();
             state.revision = state.revision.saturating_sub(1);
+            if state.revision == 0 && !state.ended {
+                state.unkept = Some(Box::new(failure_of(&error)));
+                return;
+            }
             tracing::error!(task = %live.id, %error, "a task could not be kept");
         }
         let (over, waits) = {

@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use mas_contracts::TaskState;
 use serde_json::Value;
 
-use super::{Found, Inner, OnCancel, Service, view};
+use super::{Found, Inner, OnCancel, Service, check::of_metadata, view};
 use crate::model::{
-    Caller, CancelTask, Dialect, Failure, GetTask, ItemStream, ListTasks, Listing, Operations, PushConfig,
-    PushKey, Reason, SendMessage, SendReply, SubscribeToTask, TaskView,
+    Caller, CancelTask, Failure, GetTask, ItemStream, ListTasks, Listing, Operations, PushConfig, PushKey,
+    Reason, SendMessage, SendReply, SubscribeToTask, TaskView,
 };
 
 #[async_trait]
@@ -65,6 +65,9 @@ impl Operations for Service {
 
 impl Inner {
     async fn cancel(&self, caller: &Caller, request: CancelTask) -> Result<TaskView, Failure> {
+        if let Some(wrong) = of_metadata("metadata", &request.metadata, &self.kit.options) {
+            return Err(Failure::invalid(vec![wrong]));
+        }
         let live = match self.live(&self.scope(caller), &request.id).await? {
             Found::Live(live) => live,
             Found::Over(task) => return Err(not_cancelable(&request.id, task.status.state)),

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     pub(crate) queue: usize,
     /// Parts of a message. Default 100.
     pub(crate) parts: usize,
-    /// Bytes of the metadata of a message, and of a request. Default 64 KiB.
+    /// Bytes of the metadata of a message, of one of its parts, and of a request, about. Default 64 KiB.
     pub(crate) metadata: usize,
     /// Tasks that wait for somebody at once; beyond it the one that waits longest fails. Default 1,024.
     pub(crate) waiting: usize,

@@ -20,9 +20,10 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// The id of the turn that the message becomes: the host, too, runs nothing for an id that it knows.
-    pub(super) fn turn(&self) -> Arc<str> {
-        format!("{}#{:x}", self.message, self.digest).into()
+    /// The id of the turn that the message becomes in a task: the host, too, runs nothing for an id that it knows,
+    /// and one that was refused may come again as another task.
+    pub(super) fn turn(&self, task: &str) -> Arc<str> {
+        format!("{}#{:x}@{task}", self.message, self.digest).into()
     }
 }
 

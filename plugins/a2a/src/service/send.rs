@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mas_contracts::{CancelReason, Part, TaskMessage, TaskScope, TurnRequest};
-use serde_json::{Map, Value};
+use mas_contracts::{CancelReason, Part, TaskMessage, TaskScope, TaskState, TurnRequest};
 
 use super::{
-    Found, Inner, Options, failure_of,
+    Found, Inner,
+    check::check,
+    failure_of,
     live::Live,
     outlive::Outlive,
     seen::{Became, Said, digest},
@@ -17,9 +18,6 @@ use super::{
 use crate::model::{
     Caller, Failure, ItemStream, Reason, SendMessage, SendReply, StreamItem, TaskView, Violation,
 };
-
-/// The longest id that a caller may give, in bytes.
-const LONGEST_ID: usize = 1024;
 
 /// What became of a message.
 enum Taken {
@@ -38,6 +36,32 @@ struct Target {
     fresh: bool,
 }
 
+/// A message that is noted, and no turn yet. Dropped before it is one, also by a caller who goes away, it was never
+/// said.
+struct Pending<'a> {
+    inner: &'a Inner,
+    target: &'a Target,
+    said: Option<Arc<Said>>,
+    begun: bool,
+}
+
+impl Pending<'_> {
+    /// It is a turn now.
+    fn begun(mut self) -> Option<Arc<Said>> {
+        self.begun = true;
+        self.said.take()
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if !self.begun {
+            let live = self.target.fresh.then_some(&*self.target.live);
+            self.inner.unsay(self.said.as_deref(), live, "the message that began the task was not taken");
+        }
+    }
+}
+
 impl Inner {
     pub(super) async fn send(
         self: &Arc<Self>,
@@ -53,14 +77,12 @@ impl Inner {
                 if !ended || !live.lock().ended {
                     self.publish(&live);
                 }
-                let (service, id) = (self.clone(), turn.id().clone());
+                let (service, id, begun) = (self.clone(), turn.id().clone(), said.clone());
                 let work = Outlive::new(async move {
-                    let live = turn.live().clone();
-                    service.keep(&live).await;
-                    match (ended, immediately) {
-                        (true, _) => {}
-                        (false, false) => turn.run().await,
-                        (false, true) => drop(tokio::spawn(turn.run())),
+                    match service.begin(turn, ended, begun).await {
+                        None => {}
+                        Some(turn) if immediately => drop(tokio::spawn(turn.run())),
+                        Some(turn) => turn.run().await,
                     }
                 });
                 tokio::select! {
@@ -77,7 +99,13 @@ impl Inner {
         if !immediately {
             live.settled().await;
         }
-        let message = live.lock().said.clone();
+        let (message, unkept) = {
+            let state = live.lock();
+            (state.said.clone(), state.unkept.clone())
+        };
+        if let Some(failure) = unkept {
+            return Err(*failure);
+        }
         if let Some(message) = message {
             self.was_message(&live, said.as_deref(), &message);
             return Ok(SendReply::Message(message));
@@ -114,13 +142,15 @@ impl Inner {
                 self.publish(&live);
                 let service = self.clone();
                 Outlive::new(async move {
-                    let live = turn.live().clone();
-                    service.keep(&live).await;
-                    if !ended {
+                    if let Some(turn) = service.begin(turn, ended, said).await {
                         tokio::spawn(turn.run());
                     }
                 })
                 .await;
+                let unkept = live.lock().unkept.clone();
+                if let Some(failure) = unkept {
+                    return Err(*failure);
+                }
                 Ok(follow(live, first, length, until, open))
             }
             Taken::Before(live) => {
@@ -143,9 +173,8 @@ impl Inner {
             let failure = Failure::new(Reason::Unavailable, "the server is shutting down");
             return Err(failure.retry_after(Duration::from_secs(1)));
         }
-        let SendMessage { mut message, push, metadata, .. } = request;
-        check(&message, self.card.input_modes())?;
-        check_size(&message, &metadata, &self.kit.options)?;
+        check(&request, self.card.input_modes(), &self.kit.options)?;
+        let SendMessage { mut message, push, .. } = request;
         let scope = self.scope(caller);
         let named = message.context.is_some() || message.task.is_some();
         let target = self.target(&scope, &message).await?;
@@ -158,59 +187,76 @@ impl Inner {
         {
             return Ok(taken);
         }
-        let taken = async {
-            let over = "too many messages are worked on; try again later";
-            let running = self.running.take(self.kit.options.turns).ok_or_else(|| {
-                Failure::new(Reason::ResourceExhausted, over).retry_after(Duration::from_secs(1))
-            })?;
-            let live = &target.live;
-            if live.lock().turns.len() > self.kit.options.queue {
-                let text = format!("too many messages wait for task `{}`; try again later", live.id);
-                let failure = Failure::new(Reason::ResourceExhausted, text).with("taskId", &*live.id);
-                return Err(failure.retry_after(Duration::from_secs(1)));
-            }
-            if let Some(mut config) = push {
-                let push = self.push()?;
-                config.task = live.id.clone();
-                push.create(&scope, config).await?;
-            }
-            message.context = Some(live.context.clone());
-            message.task = Some(live.id.clone());
-            let id = said.as_ref().map_or_else(|| live.turn_id(&message.id), |said| said.turn());
-            // A message answers the question of its own task, and no other that is open in the conversation.
-            let answers = match live.lock().asked.clone() {
-                None if named && target.fresh => Some(id.clone()),
-                asked => asked,
-            };
-            let turn = TurnRequest {
-                owner: scope.owner.clone(),
-                agent: Some(self.agent.clone()),
-                session: Some(live.context.clone()),
-                turn: Some(id),
-                parts: message.parts.clone(),
-                task: answers,
-                timeout: Some(self.kit.options.turn),
-                ancestry: Vec::new(),
-                traceparent: caller.traceparent.clone(),
-            };
-            let ticket = self.host.begin(turn, live.clone()).map_err(|error| failure_of(&error))?;
-            if !live.told(Arc::new(message), ticket.key.turn.clone()) {
-                return Err(over_already(&live.id));
-            }
-            Ok(Turn::new(self.clone(), live.clone(), ticket.key, ticket.reply, running))
+        let pending = Pending { inner: self, target: &target, said, begun: false };
+        let full = |text| Failure::new(Reason::ResourceExhausted, text).retry_after(Duration::from_secs(1));
+        let running = self.running.take(self.kit.options.turns);
+        let running = running.ok_or_else(|| full("too many messages are worked on; try again later"))?;
+        let live = &target.live;
+        if let Some(mut config) = push {
+            let push = self.push()?;
+            config.task = live.id.clone();
+            push.create(&scope, config).await?;
         }
-        .await;
-        match taken {
-            Ok(turn) => Ok(Taken::Turn(Box::new(turn), said)),
-            Err(failure) => {
-                if let Some(said) = said {
-                    self.seen.forget(&said);
-                }
-                if target.fresh {
-                    self.drop_fresh(&target.live);
-                }
-                Err(failure)
-            }
+        message.context = Some(live.context.clone());
+        message.task = Some(live.id.clone());
+        let id = pending.said.as_ref().map_or_else(|| live.turn_id(&message.id), |said| said.turn(&live.id));
+        let (asked, turns) = {
+            let state = live.lock();
+            (state.asked.clone(), state.turns.len())
+        };
+        if turns > self.kit.options.queue {
+            let failure = full("too many messages wait for this task; try again later");
+            return Err(failure.with("taskId", &*live.id));
+        }
+        // A message answers the question of its own task, and no other that is open in the conversation.
+        let answers = match asked {
+            None if named && target.fresh => Some(id.clone()),
+            asked => asked,
+        };
+        let turn = TurnRequest {
+            owner: scope.owner.clone(),
+            agent: Some(self.agent.clone()),
+            session: Some(live.context.clone()),
+            turn: Some(id),
+            parts: message.parts.clone(),
+            task: answers,
+            timeout: Some(self.kit.options.turn),
+            ancestry: Vec::new(),
+            traceparent: caller.traceparent.clone(),
+        };
+        let ticket = self.host.begin(turn, live.clone()).map_err(|error| failure_of(&error))?;
+        if !live.told(Arc::new(message), ticket.key.turn.clone()) {
+            self.host.cancel(&ticket.key, CancelReason::Requested);
+            return Err(over_already(&live.id));
+        }
+        let turn = Turn::new(self.clone(), live.clone(), ticket.key, ticket.reply, running);
+        Ok(Taken::Turn(Box::new(turn), pending.begun()))
+    }
+
+    /// Keeps the task of a turn that went as far as it does without waiting. Returns the turn if it goes on: where
+    /// the store does not take its task, it is stopped, and the message was never said.
+    async fn begin(&self, turn: Box<Turn>, ended: bool, said: Option<Arc<Said>>) -> Option<Box<Turn>> {
+        let live = turn.live().clone();
+        self.keep(&live).await;
+        if ended {
+            return None;
+        }
+        if live.lock().unkept.is_none() {
+            return Some(turn);
+        }
+        self.stop(&live, vec![turn.id().clone()]);
+        self.unsay(said.as_deref(), Some(&live), "the task could not be kept");
+        None
+    }
+
+    /// Forgets a message, and ends the task that it began, for those who came with the same message meanwhile.
+    fn unsay(&self, said: Option<&Said>, began: Option<&Live>, why: &str) {
+        if let Some(said) = said {
+            self.seen.forget(said);
+        }
+        if let Some(live) = began {
+            self.drop_fresh(live);
+            live.end(TaskState::Rejected, Some(live.message(vec![Part::text(why)])));
         }
     }
 
@@ -300,62 +346,4 @@ fn told(reply: SendReply, history_length: Option<u32>) -> SendReply {
 fn over_already(id: &str) -> Failure {
     let text = format!("task `{id}` is over; say it without a task, in the same conversation");
     Failure::new(Reason::UnsupportedOperation, text).with("taskId", id)
-}
-
-/// Checks what the types cannot say: lengths of ids, and media types that the agent takes.
-fn check(message: &TaskMessage, modes: &[Arc<str>]) -> Result<(), Failure> {
-    let ids = [
-        ("message.messageId", Some(&message.id)),
-        ("message.contextId", message.context.as_ref()),
-        ("message.taskId", message.task.as_ref()),
-    ];
-    let long = ids.into_iter().filter(|(_, id)| id.is_some_and(|id| id.len() > LONGEST_ID));
-    let long: Vec<Violation> =
-        long.map(|(field, _)| Violation::new(field, format!("is longer than {LONGEST_ID} bytes"))).collect();
-    if !long.is_empty() {
-        return Err(Failure::invalid(long));
-    }
-    for (at, part) in message.parts.iter().enumerate() {
-        if let Some(media_type) = media_type(part)
-            && !modes.is_empty()
-            && !modes.iter().any(|mode| takes(mode, media_type))
-        {
-            let text = format!("part {at} is `{media_type}`, and this agent takes {}", modes.join(", "));
-            return Err(Failure::new(Reason::ContentTypeNotSupported, text).with("mediaType", media_type));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a message is not more than the agent takes.
-fn check_size(
-    message: &TaskMessage,
-    metadata: &Map<String, Value>,
-    options: &Options,
-) -> Result<(), Failure> {
-    let mut wrong = Vec::new();
-    if message.parts.len() > options.parts {
-        wrong.push(Violation::new("message.parts", format!("has more than {} parts", options.parts)));
-    }
-    for (field, map) in [("metadata", metadata), ("message.metadata", &message.metadata)] {
-        // What is not there needs no counting.
-        if !map.is_empty() && serde_json::to_string(map).is_ok_and(|text| text.len() > options.metadata) {
-            wrong.push(Violation::new(field, format!("is longer than {} bytes", options.metadata)));
-        }
-    }
-    if wrong.is_empty() { Ok(()) } else { Err(Failure::invalid(wrong)) }
-}
-
-fn media_type(part: &Part) -> Option<&str> {
-    part.meta.as_ref()?.media_type.as_deref().filter(|media_type| !media_type.is_empty())
-}
-
-/// Whether a mode, which may end in `*`, covers a media type; parameters do not count.
-fn takes(mode: &str, media_type: &str) -> bool {
-    let bare = |text: &str| text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let (mode, media_type) = (bare(mode), bare(media_type));
-    match mode.strip_suffix('*') {
-        Some(range) => range == "*/" || media_type.starts_with(range),
-        None => mode == media_type,
-    }
 }

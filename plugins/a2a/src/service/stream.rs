@@ -66,7 +66,7 @@ impl Reader {
         if self.over {
             return None;
         }
-        let item = match self.first.take() {
+        let mut item = match self.first.take() {
             Some(first) => first,
             None => {
                 let after = self.after;
@@ -79,8 +79,11 @@ impl Reader {
             }
         };
         self.after = item.seq;
-        self.over = match &item.item {
-            StreamItem::Status(update) => self.ends_at(update.status.state),
+        self.over = match &mut item.item {
+            StreamItem::Status(update) => {
+                update.last = self.ends_at(update.status.state);
+                update.last
+            }
             StreamItem::Task(view) => self.ends_at(view.task.status.state),
             StreamItem::Message(_) => true,
             StreamItem::Artifact(_) => false,

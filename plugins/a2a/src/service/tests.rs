@@ -12,12 +12,16 @@ mod cancel;
 mod forms;
 mod load;
 mod messages;
+mod refused;
 mod streams;
 
 use std::{
     collections::BTreeMap,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -30,7 +34,7 @@ use mas_contracts::{
 use mas_testkit::{Behaviour, ScriptedHost, build_context};
 use serde_json::{Map, Value, json};
 
-use super::{Options, Service};
+use super::{Options, Push, Service};
 use crate::model::{
     Caller, CancelTask, Failure, GetTask, ItemStream, Operations, Reason, SendMessage, SendReply, StreamItem,
     SubscribeToTask,
@@ -42,7 +46,7 @@ use crate::{
 
 /// A store that holds to the rules and counts its writes.
 #[derive(Default)]
-struct Kept(Mutex<(Revisions, usize)>);
+struct Kept(Mutex<(Revisions, usize)>, AtomicBool);
 
 /// The latest revision of each task.
 type Revisions = BTreeMap<Arc<str>, Arc<Task>>;
@@ -50,6 +54,11 @@ type Revisions = BTreeMap<Arc<str>, Arc<Task>>;
 impl Kept {
     fn all(&self) -> Vec<Arc<Task>> {
         self.0.lock().unwrap().0.values().cloned().collect()
+    }
+
+    /// Whether there is room for tasks that it does not know.
+    fn set_full(&self, full: bool) {
+        self.1.store(full, Relaxed);
     }
 
     fn writes(&self) -> usize {
@@ -62,6 +71,9 @@ impl TaskStore for Kept {
     async fn put(&self, task: Arc<Task>) -> mas_contracts::Result<()> {
         let mut kept = self.0.lock().unwrap();
         let before = kept.0.get(&task.id);
+        if before.is_none() && self.1.load(Relaxed) {
+            return Err(Error::new(ErrorKind::Limit, "the store is full"));
+        }
         let follows = task.revision == before.map_or(0, |before| before.revision) + 1;
         if !follows || before.is_some_and(|before| before.status.state.is_terminal()) {
             return Err(Error::new(
@@ -108,13 +120,18 @@ impl Bench {
 
     /// A service whose endpoint has these `a2a` parameters.
     fn of(behaviour: Behaviour, options: Options, a2a: &Value) -> Self {
+        Self::telling(behaviour, options, a2a, None)
+    }
+
+    /// A service whose tasks tell these webhooks.
+    fn telling(behaviour: Behaviour, options: Options, a2a: &Value, push: Option<Arc<dyn Push>>) -> Self {
         let host = ScriptedHost::new([("agent", behaviour)]);
         let store = Arc::<Kept>::default();
         let build = build_context(Path::new("."), &[]);
         let params = Params::read(&json!({"url": "http://127.0.0.1:9", "a2a": a2a})).unwrap();
         let (profile, place) = (host.describe("agent").unwrap(), Place::declared(&params, true).unwrap());
         let card = Arc::new(Published::new(&profile, &params, &place, None, Duration::ZERO).unwrap());
-        let service = Service::new(&build, "agent".into(), host.clone(), store.clone(), options, None, card);
+        let service = Service::new(&build, "agent".into(), host.clone(), store.clone(), options, push, card);
         Self { host, store, service: Arc::new(service) }
     }
 

@@ -159,3 +159,39 @@ fn socket(listen: params::Listen) -> Socket {
     let local = listen.host.eq_ignore_ascii_case("localhost");
     (if local { "127.0.0.1".to_owned() } else { listen.host }, listen.port)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn limits_and_what_is_kept_reach_the_tasks() {
+        let a2a = json!({
+            "cancel": "detach",
+            "limits": {
+                "parts": 1, "metadata": 2, "streams": 3, "tasks": 4, "waiting": 5, "turn_seconds": 6,
+            },
+            "keep": {"history": 7, "events": 8, "event_bytes": 9},
+        });
+        let params = Params::read(&json!({"url": "http://h:1", "a2a": a2a})).unwrap();
+        let wanted = Options {
+            cancel: OnCancel::Detach,
+            parts: 1,
+            metadata: 2,
+            streams: 3,
+            turns: 4,
+            queue: 5,
+            turn: std::time::Duration::from_secs(6),
+            history: 7,
+            events: 8,
+            event_bytes: 9,
+            ..Options::default()
+        };
+        assert_eq!(options(&params), wanted);
+        let defaults = Params::read(&json!({"url": "http://h:1"})).unwrap();
+        let Options { turns, streams, .. } = options(&defaults);
+        assert_eq!(options(&defaults), Options { turns, streams, ..Options::default() });
+    }
+}

@@ -1,6 +1,6 @@
 //! Reads requests of v0.3.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use mas_contracts::{Content, Part, PartMeta, TaskMessage};
 use serde_json::{Map, Value};

@@ -61,7 +61,6 @@ pub(crate) fn code(reason: Reason) -> i32 {
         Reason::PushNotificationNotSupported => -32003,
         Reason::UnsupportedOperation => -32004,
         Reason::ContentTypeNotSupported | Reason::UnsupportedMediaType => -32005,
-        Reason::InvalidAgentResponse => -32006,
         Reason::ExtendedAgentCardNotConfigured => -32007,
         Reason::ExtensionSupportRequired => -32008,
         Reason::VersionNotSupported => -32009,

@@ -34,7 +34,6 @@ async fn every_reason_has_its_code_and_is_told_in_the_details() {
         Reason::PushNotificationNotSupported,
         Reason::UnsupportedOperation,
         Reason::ContentTypeNotSupported,
-        Reason::InvalidAgentResponse,
         Reason::ExtendedAgentCardNotConfigured,
         Reason::ExtensionSupportRequired,
         Reason::VersionNotSupported,
@@ -57,7 +56,6 @@ async fn every_reason_has_its_code_and_is_told_in_the_details() {
     PUSH_NOTIFICATION_NOT_SUPPORTED FailedPrecondition
     UNSUPPORTED_OPERATION FailedPrecondition
     CONTENT_TYPE_NOT_SUPPORTED InvalidArgument
-    INVALID_AGENT_RESPONSE Internal
     EXTENDED_AGENT_CARD_NOT_CONFIGURED FailedPrecondition
     EXTENSION_SUPPORT_REQUIRED FailedPrecondition
     VERSION_NOT_SUPPORTED FailedPrecondition

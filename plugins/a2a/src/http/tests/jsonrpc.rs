@@ -216,7 +216,6 @@ async fn reasons_have_the_codes_of_v1_and_of_v0_3() {
         (Reason::PushNotificationNotSupported, -32003, -32003, 200),
         (Reason::UnsupportedOperation, -32004, -32004, 200),
         (Reason::ContentTypeNotSupported, -32005, -32005, 200),
-        (Reason::InvalidAgentResponse, -32006, -32006, 200),
         (Reason::ExtendedAgentCardNotConfigured, -32007, -32007, 200),
         (Reason::ExtensionSupportRequired, -32008, -32603, 200),
         (Reason::InvalidParams, -32602, -32602, 200),

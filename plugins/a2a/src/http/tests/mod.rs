@@ -346,14 +346,3 @@ async fn the_paths_are_those_below_the_base() {
     let (what, caller) = served.asked().remove(0);
     assert_eq!((what.as_str(), caller.tenant.as_deref()), ("get t7 Some(2)", Some("acme")));
 }
-
-#[tokio::test]
-async fn the_router_of_axum_leads_to_the_same() {
-    use tower_service::Service;
-    let served = Served::plain();
-    let mut router = super::routes(served.agent.clone());
-    let request = Request::get("/a2a/rest/tasks/t1").header("a2a-version", "1.0");
-    let response = router.call(request.body(axum::body::Body::empty()).unwrap()).await.unwrap();
-    assert_eq!(response.status(), 200);
-    assert_eq!(served.heard(), ["get t1 None"]);
-}

@@ -196,7 +196,6 @@ async fn a_failure_is_a_status_of_google_rpc() {
         (Reason::PushNotificationNotSupported, 400, "FAILED_PRECONDITION"),
         (Reason::UnsupportedOperation, 400, "FAILED_PRECONDITION"),
         (Reason::ContentTypeNotSupported, 400, "INVALID_ARGUMENT"),
-        (Reason::InvalidAgentResponse, 500, "INTERNAL"),
         (Reason::ExtendedAgentCardNotConfigured, 400, "FAILED_PRECONDITION"),
         (Reason::ExtensionSupportRequired, 400, "FAILED_PRECONDITION"),
         (Reason::VersionNotSupported, 400, "FAILED_PRECONDITION"),

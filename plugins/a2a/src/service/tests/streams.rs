@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
+use mas_contracts::TaskState;
 use mas_testkit::Behaviour;
 use serde_json::json;
 
@@ -71,6 +72,29 @@ async fn the_stream_of_a_message_ends_at_a_question_and_a_subscription_goes_on()
     let rest = all(subscription).await;
     let told: Vec<_> = rest.iter().map(|line| line.split_once(' ').unwrap().1).collect();
     assert_eq!(told, ["working", "answer \"this\" last", "completed last"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_status_is_the_last_of_a_stream_that_ends_with_it_and_of_no_other() {
+    let bench = Bench::new(Behaviour::EchoAfter(SECOND));
+    let task = bench.task(at_once(said("1", "go"))).await;
+    let subscription = bench.subscribe(&task.id, None).await.unwrap();
+    let live = bench.service.0.lives.all().remove(0);
+    live.set_status(&mut live.lock(), TaskState::InputRequired, None);
+    live.set_status(&mut live.lock(), TaskState::Working, None);
+    let lines = all(subscription).await;
+    let told: Vec<_> = lines[1..].iter().map(|line| line.split_once(' ').unwrap().1).collect();
+    assert_eq!(told, ["input_required", "working", "answer \"go\" last", "completed last"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_falls_behind_what_is_kept_is_given_the_whole_task() {
+    let bench = Bench::with(pieces(), Options { events: 2, ..Options::default() });
+    let mut stream = bench.stream(said("1", "go")).await;
+    assert_eq!(shown(&stream.next().await.unwrap().item), "task submitted []");
+    tokio::time::sleep(10 * SECOND).await;
+    let rest = all(stream).await;
+    assert!(rest[0].ends_with("task completed [answer: abcd]"), "{rest:?}");
 }
 
 #[tokio::test(start_paused = true)]
