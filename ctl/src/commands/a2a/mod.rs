@@ -149,11 +149,7 @@ fn message(args: &SendArgs, cx: &BuildContext) -> Result<TaskMessage> {
 }
 
 fn how(args: &SendArgs) -> How {
-    How {
-        immediately: args.return_immediately,
-        history_length: args.history_length,
-        output_modes: Vec::new(),
-    }
+    How { immediately: args.return_immediately, history_length: args.history_length, ..How::default() }
 }
 
 fn listed(args: &ListArgs) -> Result<Listed> {

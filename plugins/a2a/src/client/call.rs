@@ -1,6 +1,9 @@
 //! Operations as requests, and how those of the two bindings over HTTP are written.
 
-use std::{fmt::Write, sync::Arc};
+use std::{
+    fmt::{self, Write},
+    sync::Arc,
+};
 
 use mas_contracts::TaskMessage;
 use serde_json::{Map, Value, json};
@@ -8,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Version, remote::Listed};
 use crate::{
     http::Tongue,
-    model::{SendReply, StreamItem},
+    model::{Dialect, PushConfig, SendReply, StreamItem},
     v1, v03,
 };
 
@@ -31,6 +34,40 @@ pub struct How {
     pub history_length: Option<u32>,
     /// Media types that the caller takes; empty for any.
     pub output_modes: Vec<String>,
+    /// Where the agent posts what becomes of the task; default nowhere.
+    pub webhook: Option<Webhook>,
+}
+
+/// Where an agent posts what becomes of a task. `Debug` hides all of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Where to post.
+    pub url: String,
+    /// What the posts carry in their token header, if anything.
+    pub token: Option<String>,
+}
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Webhook")
+    }
+}
+
+impl Webhook {
+    fn to_json(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("url".to_owned(), self.url.clone().into());
+        if let Some(token) = &self.token {
+            map.insert("token".to_owned(), token.clone().into());
+        }
+        Value::Object(map)
+    }
+
+    /// As the services of gRPC write it; the agent makes its id.
+    pub(super) fn config(&self, dialect: Dialect) -> PushConfig {
+        let Self { url, token } = self.clone();
+        PushConfig { id: "".into(), task: "".into(), url, token, authentication: None, dialect }
+    }
 }
 
 /// A request over HTTP+JSON, below the address of the interface.
@@ -154,6 +191,14 @@ impl How {
         if let Some(length) = self.history_length {
             map.insert("historyLength".to_owned(), length.into());
         }
+        if let Some(webhook) = &self.webhook {
+            let name = match tongue {
+                Tongue::V1 => "taskPushNotificationConfig",
+                Tongue::V03(v03::Shape::Rpc) => "pushNotificationConfig",
+                Tongue::V03(v03::Shape::Rest) => "pushNotification",
+            };
+            map.insert(name.to_owned(), webhook.to_json());
+        }
         match tongue {
             Tongue::V1 if self.immediately => {
                 map.insert("returnImmediately".to_owned(), Value::Bool(true));
@@ -260,6 +305,21 @@ mod tests {
         let rest = call.rest(Version::V03, None);
         assert_eq!(rest.path, "/v1/message:send");
         assert_eq!(rest.body.expect("a body")["message"]["content"], json!([{"text": "hi"}]));
+    }
+
+    #[test]
+    fn a_webhook_goes_out_in_every_shape_and_is_not_shown() {
+        let webhook = Webhook { url: "http://h/hook".to_owned(), token: Some("secret".to_owned()) };
+        let how = How { webhook: Some(webhook), ..How::default() };
+        assert!(!format!("{how:?}").contains("secret") && !format!("{how:?}").contains("hook"), "{how:?}");
+        let message = message();
+        let call = Call::Send { message: &message, how: &how, stream: true };
+        let expected = json!({"url": "http://h/hook", "token": "secret"});
+        let (v1, old) = (call.rpc(Version::V1, None).1, call.rpc(Version::V03, None).1);
+        let rest = call.rest(Version::V03, None).body.expect("a body");
+        assert_eq!(v1["configuration"]["taskPushNotificationConfig"], expected);
+        assert_eq!(old["configuration"]["pushNotificationConfig"], expected);
+        assert_eq!(rest["configuration"]["pushNotification"], expected);
     }
 
     #[test]

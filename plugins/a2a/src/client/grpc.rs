@@ -25,7 +25,7 @@ use crate::{
         proto::{v1 as proto, v03 as old},
         v1, v03,
     },
-    model::{Failure, Listing, SendReply, StreamItem, TaskView},
+    model::{Dialect, Failure, Listing, SendReply, StreamItem, TaskView},
 };
 
 /// An agent over gRPC. It connects when it is first asked.
@@ -159,7 +159,10 @@ impl Channel {
             Call::Send { message, how, .. } => {
                 let configuration = proto::SendMessageConfiguration {
                     accepted_output_modes: how.output_modes.clone(),
-                    task_push_notification_config: None,
+                    task_push_notification_config: how
+                        .webhook
+                        .as_ref()
+                        .map(|it| v1::push_config(&it.config(Dialect::V1))),
                     history_length: how.history_length.map(number),
                     return_immediately: how.immediately,
                 };
@@ -202,7 +205,10 @@ fn old_message(call: &Call<'_>) -> Vec<u8> {
         Call::Send { message, how, .. } => {
             let configuration = old::SendMessageConfiguration {
                 accepted_output_modes: how.output_modes.clone(),
-                push_notification: None,
+                push_notification: how
+                    .webhook
+                    .as_ref()
+                    .and_then(|it| v03::push_config(&it.config(Dialect::V03)).push_notification_config),
                 history_length: how.history_length.map(number).unwrap_or_default(),
                 blocking: !how.immediately,
             };

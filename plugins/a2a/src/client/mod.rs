@@ -12,7 +12,7 @@ mod stream;
 use std::time::Duration;
 
 pub use answer::{Answer, Page, Update};
-pub use call::How;
+pub use call::{How, Webhook};
 pub use card::Interface;
 pub use remote::{Listed, Options, Remote, fetch_card};
 pub use stream::Updates;
