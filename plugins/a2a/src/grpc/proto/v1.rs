@@ -286,7 +286,6 @@ pub(crate) struct ListTaskPushNotificationConfigsResponse {
     pub(crate) next_page_token: String,
 }
 
-#[cfg(test)]
 #[derive(Clone, PartialEq, ProstMessage)]
 pub(crate) struct GetExtendedAgentCardRequest {
     #[prost(string, tag = "1")]
