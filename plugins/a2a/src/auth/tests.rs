@@ -186,6 +186,30 @@ async fn signed_tokens_are_checked_to_the_end() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn algorithms_leeway_and_the_claim_of_the_owner_are_those_that_are_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    let public = PrivateKey::read(KEY).unwrap().public().to_jwk();
+    std::fs::write(dir.path().join("jwks.json"), json!({"keys": [public]}).to_string()).unwrap();
+    let ask = async |more: Value, claims: Value| {
+        let mut jwt = json!({"issuer": "https://sso", "audience": "agents", "jwks": "jwks.json"});
+        jwt.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let gate = gate(&json!({"sso": {"jwt": jwt}}), dir.path(), &[]).unwrap();
+        let token = token(&json!({"alg": "EdDSA", "kid": "one"}), &claims);
+        let asked = ask(&gate, &[("authorization", &format!("Bearer {token}"))], None).await;
+        asked.map(Option::unwrap_or_default).map_err(|failure| failure.message.into_owned())
+    };
+    let at = |end: i64| claims(|claims| claims["exp"] = end.into());
+    let refused = |why: &str| Err::<String, _>(why.to_owned());
+    let wrong = "the algorithm of the token is not accepted";
+    assert_eq!(ask(json!({"algorithms": ["ES256"]}), at(NOW + 300)).await, refused(wrong));
+    assert_eq!(ask(json!({"algorithms": ["EdDSA"]}), at(NOW + 300)).await.as_deref(), Ok("sso/alice"));
+    assert_eq!(ask(json!({"leeway": 0}), at(NOW - 1)).await, refused("the token has expired"));
+    assert_eq!(ask(json!({"leeway": 120}), at(NOW - 100)).await.as_deref(), Ok("sso/alice"));
+    let mailed = claims(|claims| claims["email"] = "a@example.com".into());
+    assert_eq!(ask(json!({"owner": "email"}), mailed).await.as_deref(), Ok("sso/a@example.com"));
+}
+
 /// An issuer that answers what the script says, and then nothing more.
 struct Issuer(std::sync::Mutex<Vec<Result<(u16, String)>>>);
 

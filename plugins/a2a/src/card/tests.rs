@@ -249,6 +249,52 @@ fn a_card_of_v1_has_nothing_of_v03_and_no_empty_member() {
 }
 
 #[test]
+fn what_the_endpoint_says_of_the_agent_is_in_both_shapes() {
+    let params = json!({"url": "http://h:1", "a2a": {
+        "input_modes": ["text/*"],
+        "output_modes": ["text/markdown", "image/png"],
+        "documentation_url": "https://example.com/docs",
+        "icon_url": "https://example.com/icon.png",
+    }});
+    let read = Params::read(&params).unwrap();
+    let place = Place::declared(&read, true).unwrap();
+    let card = Card { profile: &profile(), params: &read, place: &place, extended: None };
+    for card in [card.v1(), card.v03()] {
+        let told =
+            ["defaultInputModes", "defaultOutputModes", "documentationUrl", "iconUrl"].map(|key| &card[key]);
+        assert_eq!(
+            told,
+            [
+                &json!(["text/*"]),
+                &json!(["text/markdown", "image/png"]),
+                &json!("https://example.com/docs"),
+                &json!("https://example.com/icon.png"),
+            ]
+        );
+    }
+}
+
+#[test]
+fn the_key_that_signs_is_named_as_declared() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("key.json"), KEY).unwrap();
+    let build = mas_testkit::build_context(dir.path(), &[]);
+    let header = |signing: Value| {
+        let params = Params::read(&json!({"url": "http://h:1", "a2a": {"signing": signing}})).unwrap();
+        let signer = Signer::open(params.a2a.signing.as_ref().unwrap(), &build).unwrap();
+        let place = Place::declared(&params, true).unwrap();
+        let published = Published::new(&profile(), &params, &place, Some(&signer), Duration::ZERO).unwrap();
+        let protected = public(&published)["signatures"][0]["protected"].as_str().unwrap().to_owned();
+        serde_json::from_slice::<Value>(&crate::jose::decode(&protected).unwrap()).unwrap()
+    };
+    let own = json!({"alg": "EdDSA", "kid": "of-the-rfc", "typ": "JOSE"});
+    assert_eq!(header(json!({"key": "key.json"})), own);
+    let jku = "https://example.com/jwks.json";
+    let named = json!({"alg": "EdDSA", "kid": "mine", "typ": "JOSE", "jku": jku});
+    assert_eq!(header(json!({"key": "key.json", "kid": "mine", "jku": jku})), named);
+}
+
+#[test]
 fn the_extended_card_is_for_those_who_authenticate() {
     let refusal = |published: &Published, owner| published.extended(Dialect::V1, owner).unwrap_err().reason;
     let none = published(&profile(), &json!({"url": "http://h:1"}));

@@ -311,7 +311,7 @@ mod tests {
     fn a_webhook_goes_out_in_every_shape_and_is_not_shown() {
         let webhook = Webhook { url: "http://h/hook".to_owned(), token: Some("secret".to_owned()) };
         let how = How { webhook: Some(webhook), ..How::default() };
-        assert!(!format!("{how:?}").contains("secret") && !format!("{how:?}").contains("hook"), "{how:?}");
+        assert!(!format!("{how:?}").contains("secret") && !format!("{how:?}").contains("http"), "{how:?}");
         let message = message();
         let call = Call::Send { message: &message, how: &how, stream: true };
         let expected = json!({"url": "http://h/hook", "token": "secret"});
