@@ -11,5 +11,6 @@
 )]
 
 mod kit;
+mod peers;
 mod served;
 mod webhook;
