@@ -41,6 +41,28 @@ fn load(full: usize) -> usize {
 
 /// A program that serves an agent which streams, asks or takes its time as the id of a message says.
 fn serve() -> Serving {
+    let rules = format!(
+        "\
+rules:
+        - turn_id_prefix: pieces-1000
+          response: {{task_state: completed, stream_chunks: [{0}]}}
+        - turn_id_prefix: pieces-4000
+          response: {{task_state: completed, stream_chunks: [{1}]}}
+        - turn_id_prefix: slow
+          response: {{task_state: working, stream_chunks: [a, b, c], delay_ms: 30}}
+        - turn_id_prefix: ask
+          response: {{task_state: input_required, text: What now?}}
+        - prompt: go on
+          response: {{task_state: completed, stream_chunks: [{0}]}}
+",
+        pieces(1000),
+        pieces(4000)
+    );
+    serve_by(&rules)
+}
+
+/// A program that serves an agent with these rules, which else says that it is done.
+fn serve_by(rules: &str) -> Serving {
     let manifest = format!(
         "\
 apiVersion: mas/v1
@@ -52,26 +74,12 @@ spec:
   design_pattern:
     type: scripted_response
     params:
-      rules:
-        - turn_id_prefix: pieces-1000
-          response: {{task_state: completed, stream_chunks: [{}]}}
-        - turn_id_prefix: pieces-4000
-          response: {{task_state: completed, stream_chunks: [{}]}}
-        - turn_id_prefix: slow
-          response: {{task_state: working, stream_chunks: [a, b, c], delay_ms: 30}}
-        - turn_id_prefix: ask
-          response: {{task_state: input_required, text: What now?}}
-        - prompt: go on
-          response: {{task_state: completed, stream_chunks: [{}]}}
       default: {{task_state: completed, text: Done}}
-",
-        pieces(1000),
-        pieces(4000),
-        pieces(1000)
+      {rules}
+"
     );
     let bench = Bench::new(&[("agent.yaml", &manifest)]);
-    let args = ["serve", "agent.yaml", "--no-events", "--listen", "127.0.0.1:0"];
-    Serving::start(&bench, &args)
+    Serving::start(&bench, &["serve", "agent.yaml", "--no-events", "--listen", "127.0.0.1:0"])
 }
 
 fn pieces(many: usize) -> String {
