@@ -3,19 +3,22 @@
 mod answer;
 mod call;
 mod card;
+mod envelope;
 mod failure;
 mod grpc;
 mod read;
 mod remote;
 mod stream;
+mod wire;
 
 use std::time::Duration;
 
 pub use answer::{Answer, Page, Update};
 pub use call::{How, Webhook};
 pub use card::Interface;
-pub use remote::{Listed, Options, Remote, fetch_card};
+pub use remote::{Listed, Remote};
 pub use stream::Updates;
+pub use wire::{Options, fetch_card};
 
 /// How long a call may take where nothing else is said: ten minutes.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);

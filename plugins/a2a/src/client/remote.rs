@@ -1,53 +1,26 @@
 //! An agent elsewhere, by the way that its card names.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use mas_comm_kit::http::{Client, HeaderText, Request, Response, Settings, Transport};
-use mas_contracts::{BuildContext, Clock, Delivery, Error, ErrorKind, Result, Task, TaskMessage, TaskState};
+use mas_comm_kit::http::{Request, Response, Transport};
+use mas_contracts::{BuildContext, Error, ErrorKind, Result, Task, TaskMessage, TaskState};
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Binding, DEFAULT_TIMEOUT, Interface, Page, Updates, Version,
+    Answer, Binding, Interface, Options, Page, Updates, Version,
     call::{Call, How},
-    card, failure,
+    card,
+    envelope::{parse, rest_failure, result},
+    failure,
     grpc::Channel,
     read,
+    wire::{Wire, plain},
 };
 use crate::{http::Tongue, json::Node, v03};
 
 /// The largest answer that is read: 64 MiB.
 const LARGEST: usize = 64 * 1024 * 1024;
-
-/// The deepest JSON that is read.
-const LEVELS: usize = 200;
-
-/// How an agent is to be reached.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The binding; default that of the first interface of the card that is spoken here.
-    pub binding: Option<Binding>,
-    /// The version; default the newest that the card names.
-    pub version: Option<Version>,
-    /// Headers of every request, such as `Authorization`.
-    pub headers: Vec<(String, HeaderText)>,
-    /// How long a call may take, its whole answer included; default [`DEFAULT_TIMEOUT`].
-    pub timeout: Duration,
-    /// How connections are made.
-    pub settings: Settings,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            binding: None,
-            version: None,
-            headers: Vec::new(),
-            timeout: DEFAULT_TIMEOUT,
-            settings: Settings::default(),
-        }
-    }
-}
 
 /// Which tasks to list; by default all, newest first, as the agent pages them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,28 +41,11 @@ pub struct Listed {
 
 /// An agent elsewhere.
 pub struct Remote {
-    pub(super) wire: Wire,
+    wire: Wire,
     interface: Interface,
     /// Where gRPC is spoken.
     grpc: Option<Channel>,
     card: Value,
-}
-
-/// What requests go out by.
-pub(super) struct Wire {
-    http: Arc<Client>,
-    pub(super) clock: Arc<dyn Clock>,
-    headers: Vec<(String, HeaderText)>,
-    timeout: Duration,
-}
-
-/// The card of the agent at `url`: that of the file it names, else the well-known one below it, else the well-known
-/// one of its host, by the name of v1.0 and by that of v0.2.
-///
-/// # Errors
-/// That nothing there is a card, or that nothing answers.
-pub async fn fetch_card(url: &str, options: &Options, cx: &BuildContext) -> Result<Value> {
-    Wire::new(options, cx)?.card(url).await
 }
 
 impl Remote {
@@ -299,149 +255,5 @@ impl Remote {
         let whole = result(node, status)?;
         let item = read::item(whole, self.tongue()).map_err(|failure| failure::invalid(&failure))?;
         Ok(Updates::once(item, self.wire.clock.clone()))
-    }
-}
-
-impl Wire {
-    fn new(options: &Options, cx: &BuildContext) -> Result<Self> {
-        Ok(Self {
-            http: options.settings.connect(cx)?,
-            clock: cx.clock.clone(),
-            headers: options.headers.clone(),
-            timeout: options.timeout,
-        })
-    }
-
-    fn deadline(&self) -> std::time::Instant {
-        let now = self.clock.now();
-        now.checked_add(self.timeout).unwrap_or(now)
-    }
-
-    async fn within<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let late = self.clock.sleep_until(self.deadline());
-        tokio::select! {
-            biased;
-            done = work => done,
-            () = late => Err(late_by(self.timeout)),
-        }
-    }
-
-    async fn card(&self, url: &str) -> Result<Value> {
-        self.within(async {
-            let mut last = None;
-            for place in places(url)? {
-                let mut headers = vec![plain("accept", "application/json"), plain("a2a-version", "1.0")];
-                headers.extend(self.headers.iter().cloned());
-                let request = Request { method: "GET".to_owned(), url: place.clone(), headers, body: None };
-                let mut response = self.http.send(&request).await?;
-                if response.is_success() {
-                    let bytes = response.read(crate::card::LARGEST).await?;
-                    let card: Value = serde_json::from_slice(&bytes).map_err(|error| {
-                        failure::unreadable(format!("what stands at {place} is no card: {error}"))
-                    })?;
-                    return Ok(card);
-                }
-                let status = response.status();
-                last = Some(Error::new(
-                    if status == 401 { ErrorKind::Unauthenticated } else { ErrorKind::NotFound },
-                    format!("there is no card at {place} (HTTP {status})"),
-                ));
-                if !matches!(status, 404 | 405) {
-                    break;
-                }
-            }
-            let error = last.unwrap_or_else(|| Error::invalid("no place to look for a card"));
-            Err(error.with_code("mas::a2a::card").with_delivery(Delivery::Rejected))
-        })
-        .await
-    }
-}
-
-/// Where the card of a URL may be.
-fn places(url: &str) -> Result<Vec<String>> {
-    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
-    let Some(rest) = rest.filter(|rest| !rest.is_empty() && !rest.starts_with('/')) else {
-        let text = format!("`{url}` is no address of an agent: it has to begin with http:// or https://");
-        return Err(Error::invalid(text).with_code("mas::a2a::url"));
-    };
-    let without_query = url.split(['?', '#']).next().unwrap_or(url);
-    if without_query.ends_with(".json") {
-        return Ok(vec![url.to_owned()]);
-    }
-    let base = without_query.trim_end_matches('/');
-    let scheme = url.len() - rest.len();
-    let host = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let origin = format!("{}{host}", url.get(..scheme).unwrap_or_default());
-    let mut bases = vec![base.to_owned()];
-    if base != origin {
-        bases.push(origin);
-    }
-    let names = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
-    Ok(names.iter().flat_map(|name| bases.iter().map(move |base| format!("{base}{name}"))).collect())
-}
-
-fn plain(name: &str, value: &str) -> (String, HeaderText) {
-    (name.to_owned(), HeaderText::Plain(value.to_owned()))
-}
-
-pub(super) fn late_by(timeout: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("the agent did not answer within {} s", timeout.as_secs_f32()))
-        .with_code("mas::a2a::timeout")
-        .with_delivery(Delivery::Unknown)
-}
-
-pub(super) fn parse(bytes: &[u8], status: u16) -> Result<Node<'_>> {
-    Node::read(bytes, LEVELS)
-        .map_err(|error| failure::unreadable(format!("HTTP {status}, and the body is no JSON: {error}")))
-}
-
-/// The result of a JSON-RPC answer.
-pub(super) fn result(node: Node<'_>, status: u16) -> Result<Node<'_>> {
-    let Node::Object(fields) = node else {
-        return Err(failure::unreadable(format!("HTTP {status}, and the answer is no JSON-RPC")));
-    };
-    let mut result = None;
-    for (name, value) in fields {
-        match &*name {
-            "error" if !value.is_null() => return Err(failure::of(value, Some(status))),
-            "result" => result = Some(value),
-            _ => {}
-        }
-    }
-    result.ok_or_else(|| failure::unreadable(format!("HTTP {status}, with neither `result` nor `error`")))
-}
-
-pub(super) fn rest_failure(node: Node<'_>, status: u16) -> Error {
-    let bare = match node {
-        Node::Object(fields) => {
-            let inner = fields.iter().position(|(name, value)| name == "error" && !value.is_null());
-            match inner.and_then(|at| fields.get(at)) {
-                Some((_, inner)) => inner.clone(),
-                None => Node::Object(fields),
-            }
-        }
-        other => other,
-    };
-    failure::of(bare, Some(status))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_card_is_looked_for_below_the_address_and_at_the_host() {
-        assert_eq!(places("http://h:1/x/card.json").expect("places"), ["http://h:1/x/card.json"]);
-        assert_eq!(
-            places("https://h/agents/a/").expect("places"),
-            [
-                "https://h/agents/a/.well-known/agent-card.json",
-                "https://h/.well-known/agent-card.json",
-                "https://h/agents/a/.well-known/agent.json",
-                "https://h/.well-known/agent.json",
-            ]
-        );
-        assert_eq!(places("http://h").expect("places").len(), 2);
-        assert!(places("h:1").is_err() && places("http://").is_err());
     }
 }

@@ -13,7 +13,7 @@ use mas_comm_kit::{
 };
 use mas_contracts::{Clock, Result};
 
-use super::{Update, call::ends, failure, grpc::Events, read, remote};
+use super::{Update, call::ends, envelope, failure, grpc::Events, read, wire};
 use crate::{http::Tongue, json::Node, model::StreamItem};
 
 /// The updates of a stream, in order; it ends with the task, or where it is cut.
@@ -84,7 +84,7 @@ impl Updates {
             let more = tokio::select! {
                 biased;
                 more = source.more(&mut self.ready) => more,
-                () = late => Err(remote::late_by(self.timeout)),
+                () = late => Err(wire::late_by(self.timeout)),
             };
             if !more? {
                 self.source = None;
@@ -128,11 +128,11 @@ impl Http {
     }
 
     fn item(&self, event: &Event) -> Result<Option<StreamItem>> {
-        let node = remote::parse(event.data.as_bytes(), self.response.status())?;
+        let node = envelope::parse(event.data.as_bytes(), self.response.status())?;
         let node = if self.rpc {
-            remote::result(node, self.response.status())?
+            envelope::result(node, self.response.status())?
         } else if event.name.as_deref() == Some("error") || is_error(&node) {
-            return Err(remote::rest_failure(node, self.response.status()));
+            return Err(envelope::rest_failure(node, self.response.status()));
         } else {
             node
         };
