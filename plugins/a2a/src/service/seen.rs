@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use mas_contracts::TaskMessage;
+use mas_contracts::{TaskMessage, TaskScope};
 
 /// A message: who said it, in which conversation, under which id, and a digest of what it says: callers are known
 /// that give every message of theirs the same id, and only one that says the same comes again.
@@ -20,6 +20,16 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// A message as it arrives.
+    pub(super) fn of(scope: &TaskScope, context: &Arc<str>, message: &TaskMessage) -> Self {
+        Self {
+            owner: scope.owner.clone(),
+            context: context.clone(),
+            message: message.id.clone(),
+            digest: digest(message),
+        }
+    }
+
     /// The id of the turn that the message becomes in a task: the host, too, runs nothing for an id that it knows,
     /// and one that was refused may come again as another task.
     pub(super) fn turn(&self, task: &str) -> Arc<str> {
@@ -28,7 +38,7 @@ impl Said {
 }
 
 /// A digest of what a message says, and to which task.
-pub(super) fn digest(message: &TaskMessage) -> u64 {
+fn digest(message: &TaskMessage) -> u64 {
     struct Digest(DefaultHasher);
     impl io::Write for Digest {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -83,6 +93,11 @@ impl Seen {
             }
         }
         None
+    }
+
+    /// Whether a message was seen before.
+    pub(super) fn knows(&self, said: &Said) -> bool {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner).known.contains_key(said)
     }
 
     /// Says what a message became, if it is still known.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mas_contracts::{CancelReason, Part, TaskMessage, TaskScope, TaskState, TurnRequest};
+use mas_contracts::{CancelReason, Part, Task, TaskMessage, TaskScope, TaskState, TurnRequest};
 
 use super::{
     Found, Inner,
@@ -10,7 +10,7 @@ use super::{
     failure_of,
     live::Live,
     outlive::Outlive,
-    seen::{Became, Said, digest},
+    seen::{Became, Said},
     stream::{Until, follow, once},
     turn::Turn,
     view,
@@ -27,6 +27,14 @@ enum Taken {
     Before(Arc<Live>),
     /// It was taken before, and this came of it.
     Done(SendReply),
+}
+
+/// What a message is about.
+enum Aim {
+    /// A task that goes on, or that it begins.
+    At(Target),
+    /// A task that is over, and that it was said to before.
+    Again(Arc<Task>),
 }
 
 /// The task that a message is about.
@@ -177,11 +185,11 @@ impl Inner {
         let SendMessage { mut message, push, .. } = request;
         let scope = self.scope(caller);
         let named = message.context.is_some() || message.task.is_some();
-        let target = self.target(&scope, &message).await?;
-        let said = named.then(|| {
-            let (owner, context) = (scope.owner.clone(), target.live.context.clone());
-            Arc::new(Said { owner, context, message: message.id.clone(), digest: digest(&message) })
-        });
+        let target = match self.target(&scope, &message).await? {
+            Aim::At(target) => target,
+            Aim::Again(task) => return Ok(Taken::Done(SendReply::Task(TaskView::whole(task)))),
+        };
+        let said = named.then(|| Arc::new(Said::of(&scope, &target.live.context, &message)));
         if let Some(said) = &said
             && let Some(taken) = self.taken_before(&scope, said, &target).await?
         {
@@ -261,22 +269,28 @@ impl Inner {
     }
 
     /// The task that a message names, or a new one.
-    async fn target(&self, scope: &TaskScope, message: &TaskMessage) -> Result<Target, Failure> {
+    async fn target(&self, scope: &TaskScope, message: &TaskMessage) -> Result<Aim, Failure> {
         let Some(id) = &message.task else {
             let context = message.context.clone().unwrap_or_else(|| self.kit.ids.next_id());
             let live = Live::new(self.kit.clone(), scope.clone(), self.kit.ids.next_id(), context);
-            return Ok(Target { live: Arc::new(live), fresh: true });
+            return Ok(Aim::At(Target { live: Arc::new(live), fresh: true }));
         };
-        let (context, found) = match self.live(scope, id).await? {
-            Found::Live(live) => (live.context.clone(), Some(live)),
-            Found::Over(task) => (task.context.clone(), None),
+        let found = self.live(scope, id).await?;
+        let context = match &found {
+            Found::Live(live) => &live.context,
+            Found::Over(task) => &task.context,
         };
-        if message.context.as_ref().is_some_and(|named| *named != context) {
+        if message.context.as_ref().is_some_and(|named| named != context) {
             let wrong = "is not the conversation of the task";
             return Err(Failure::invalid(vec![Violation::new("message.contextId", wrong)]));
         }
-        let live = found.ok_or_else(|| over_already(id))?;
-        Ok(Target { live, fresh: false })
+        match found {
+            Found::Live(live) => Ok(Aim::At(Target { live, fresh: false })),
+            Found::Over(task) if self.seen.knows(&Said::of(scope, &task.context, message)) => {
+                Ok(Aim::Again(task))
+            }
+            Found::Over(_) => Err(over_already(id)),
+        }
     }
 
     /// What a message became when it came before; else it is noted, and becomes a message of the target.

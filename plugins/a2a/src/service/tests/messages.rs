@@ -70,11 +70,15 @@ async fn a_question_waits_and_its_answer_goes_on_with_the_task() {
     let task = bench.task(said("1", "book it")).await;
     assert_eq!((task.status.state, &*status_text(&task)), (TaskState::InputRequired, "which day?"));
     tokio::time::sleep(600 * SECOND).await;
-    let task = bench.task(said_to(&task, "2", "monday")).await;
+    let answer = said_to(&task, "2", "monday");
+    let task = bench.task(answer.clone()).await;
     assert_eq!(
         (task.status.state, artifacts(&task)),
         (TaskState::Completed, vec!["answer: monday".to_owned()])
     );
+    // Said again, since its answer got lost: the task is over, and what it became is told.
+    assert_eq!(bench.task(answer).await.id, task.id);
+    assert_eq!(refused(bench.send(said_to(&task, "3", "tuesday")).await), Reason::UnsupportedOperation);
     let history: Vec<_> = task.history.iter().map(|message| mas_contracts::text_of(&message.parts)).collect();
     assert_eq!(history.iter().map(|text| &**text).collect::<Vec<_>>(), ["book it", "which day?", "monday"]);
     assert!(bench.service.0.lives.all().is_empty());
