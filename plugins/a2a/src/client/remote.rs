@@ -52,7 +52,7 @@ impl Remote {
     /// Reaches for the agent at `url`: fetches its card and chooses a way.
     ///
     /// # Errors
-    /// Those of [`fetch_card`], and [`ErrorKind::Unsupported`] where the card names no such way.
+    /// Those of [`fetch_card`](super::fetch_card), and [`ErrorKind::Unsupported`] where the card names no such way.
     pub async fn connect(url: &str, options: &Options, cx: &BuildContext) -> Result<Self> {
         let wire = Wire::new(options, cx)?;
         let card = wire.card(url).await?;
