@@ -4,11 +4,13 @@
 //!   puts a transport of its own.
 //! - [`sse`]: server-sent events out of bytes, however they are split.
 //! - [`retry`]: whether a request may be sent again, and when.
+//! - [`turn`]: a turn at an agent elsewhere, as tasks are spoken there.
 //! - [`Secret`] and [`Secrets`]: text that no log, event or error shows.
 
 pub mod http;
 pub mod retry;
 mod secret;
 pub mod sse;
+pub mod turn;
 
 pub use secret::{Secret, Secrets};

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use mas_a2a::client::{Answer, Page, Update};
+use mas_a2a::client::{Answer, Page, Update, answer_json, update_json};
 use mas_contracts::{Artifact, Task, TaskMessage, TaskState, TaskStatus, text_of};
 
 use crate::{commands::plan::table, console, exit::Exit};
@@ -31,7 +31,7 @@ impl Shown {
     pub(super) fn answer(self, answer: &Answer) -> Exit {
         match answer {
             _ if self.json => {
-                console::out_json(&answer.to_json());
+                console::out_json(&answer_json(answer));
                 match answer {
                     Answer::Task(task) => exit_of(task.status.state),
                     Answer::Message(_) => Exit::Done,
@@ -48,7 +48,7 @@ impl Shown {
 
     pub(super) fn task(self, task: &Arc<Task>) -> Exit {
         if self.json {
-            let mut json = Answer::Task(task.clone()).to_json();
+            let mut json = answer_json(&Answer::Task(task.clone()));
             console::out_json(&json.get_mut("task").map(serde_json::Value::take).unwrap_or_default());
         } else {
             task.artifacts.iter().for_each(|artifact| line(&artifact_text(artifact)));
@@ -83,7 +83,7 @@ impl Shown {
             Update::Message(_) | Update::Artifact { .. } => {}
         }
         if self.json {
-            console::out(&format!("{}\n", update.to_json()));
+            console::out(&format!("{}\n", update_json(update)));
             return;
         }
         match update {

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use mas_contracts::{Artifact, Task, TaskMessage, TaskStatus};
+pub use mas_comm_kit::turn::{Answer, Update};
+use mas_contracts::Task;
 use serde_json::Value;
 
 use crate::{
@@ -10,25 +11,30 @@ use crate::{
     v1,
 };
 
-/// What a message led to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
-    /// A task.
-    Task(Arc<Task>),
-    /// A message without a task.
-    Message(Arc<TaskMessage>),
+/// An answer as v1.0 writes it: an object with `task` or `message`.
+#[must_use]
+pub fn answer_json(answer: &Answer) -> Value {
+    let reply = match answer {
+        Answer::Task(task) => SendReply::Task(TaskView::whole(task.clone())),
+        Answer::Message(message) => SendReply::Message(message.clone()),
+    };
+    json(&reply)
 }
 
-impl Answer {
-    /// As v1.0 writes it: an object with `task` or `message`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let reply = match self {
-            Self::Task(task) => SendReply::Task(TaskView::whole(task.clone())),
-            Self::Message(message) => SendReply::Message(message.clone()),
-        };
-        json(&reply)
-    }
+/// An update as v1.0 writes it: an object with `task`, `message`, `statusUpdate` or `artifactUpdate`.
+#[must_use]
+pub fn update_json(update: &Update) -> Value {
+    let item = match update.clone() {
+        Update::Task(task) => StreamItem::Task(TaskView::whole(task)),
+        Update::Message(message) => StreamItem::Message(message),
+        Update::Status { task, context, status, last } => {
+            StreamItem::Status(StatusUpdate { task, context, status, last })
+        }
+        Update::Artifact { task, context, artifact, append, last_chunk } => {
+            StreamItem::Artifact(ArtifactUpdate { task, context, artifact, append, last_chunk })
+        }
+    };
+    json(&item)
 }
 
 impl From<SendReply> for Answer {
@@ -37,57 +43,6 @@ impl From<SendReply> for Answer {
             SendReply::Task(view) => Self::Task(view.task),
             SendReply::Message(message) => Self::Message(message),
         }
-    }
-}
-
-/// What a stream told.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Update {
-    /// The task as it is.
-    Task(Arc<Task>),
-    /// A message without a task.
-    Message(Arc<TaskMessage>),
-    /// A new status.
-    Status {
-        /// The task.
-        task: Arc<str>,
-        /// The conversation.
-        context: Arc<str>,
-        /// The status.
-        status: TaskStatus,
-        /// Whether the agent says that the stream ends with it.
-        last: bool,
-    },
-    /// An artifact or a piece of one.
-    Artifact {
-        /// The task.
-        task: Arc<str>,
-        /// The conversation.
-        context: Arc<str>,
-        /// The artifact.
-        artifact: Arc<Artifact>,
-        /// Whether it continues the artifact of the same id.
-        append: bool,
-        /// Whether the artifact is complete.
-        last_chunk: bool,
-    },
-}
-
-impl Update {
-    /// As v1.0 writes it: an object with `task`, `message`, `statusUpdate` or `artifactUpdate`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let item = match self.clone() {
-            Self::Task(task) => StreamItem::Task(TaskView::whole(task)),
-            Self::Message(message) => StreamItem::Message(message),
-            Self::Status { task, context, status, last } => {
-                StreamItem::Status(StatusUpdate { task, context, status, last })
-            }
-            Self::Artifact { task, context, artifact, append, last_chunk } => {
-                StreamItem::Artifact(ArtifactUpdate { task, context, artifact, append, last_chunk })
-            }
-        };
-        json(&item)
     }
 }
 

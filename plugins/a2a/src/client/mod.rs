@@ -13,7 +13,7 @@ mod wire;
 
 use std::time::Duration;
 
-pub use answer::{Answer, Page, Update};
+pub use answer::{Answer, Page, Update, answer_json, update_json};
 pub use call::{How, Webhook};
 pub use card::Interface;
 pub use remote::{Listed, Remote};
