@@ -10,7 +10,7 @@
 //!   [`Capability::dedupes`] is true.
 //! - A peer that executed and failed is a reply with [`End::Failed`](crate::End::Failed), not an error.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,20 @@ pub struct TaskRef {
     pub task: Arc<str>,
 }
 
+/// What a peer that can be reached is, and how a send would reach it: what `plan --live` and `validate --live` show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// The peer's name for a person, as it says itself.
+    pub name: Option<Arc<str>>,
+    /// The peer's own version, as it says itself.
+    pub version: Option<Arc<str>>,
+    /// Whether text and artifacts would arrive while it works.
+    pub stream: bool,
+    /// What a send would use and why, in the order to show: pairs such as `interface` `http://127.0.0.1:9006/`,
+    /// `binding` `JSONRPC`, `protocol` `1.0`, `because` `the first of the card that is known`. Never a secret.
+    pub route: Vec<(Cow<'static, str>, Arc<str>)>,
+}
+
 /// A backend that carries messages to peers.
 #[async_trait]
 pub trait AgentCommContract: Send + Sync {
@@ -172,11 +186,11 @@ pub trait AgentCommContract: Send + Sync {
         Err(Error::new(ErrorKind::Unsupported, format!("tasks of `{}` cannot be cancelled", task.peer)))
     }
 
-    /// Checks that the peer can be reached; executes nothing there.
+    /// Checks that the peer can be reached, and says what a send would use; executes nothing there.
     ///
     /// # Errors
     /// Why it cannot.
-    async fn probe(&self, cx: &CallContext, to: &Peer) -> Result<()>;
+    async fn probe(&self, cx: &CallContext, to: &Peer) -> Result<Probe>;
 
     /// Releases what the backend holds. Sends after it fail with [`ErrorKind::Unavailable`].
     ///

@@ -35,7 +35,7 @@ mod store;
 mod task;
 mod tool;
 
-pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, TaskRef, Thread, ThreadName};
+pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, Probe, TaskRef, Thread, ThreadName};
 pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint, Served, Serving};
 pub use build::{BuildContext, Env, Problem, Shared, check_params, parse_params, schema_of};
 pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use mas_contracts::{
-    AgentCommContract, AgentHost, CallContext, Capability, Error, ErrorKind, Outbound, Part, Peer, Reply,
-    Result, ThreadName,
+    AgentCommContract, AgentHost, CallContext, Capability, Error, ErrorKind, Outbound, Part, Peer, Probe,
+    Reply, Result, ThreadName,
 };
 use mas_testkit::{
     ScriptedHost,
@@ -74,9 +74,9 @@ impl AgentCommContract for Comm {
         }
     }
 
-    async fn probe(&self, _: &CallContext, to: &Peer) -> Result<()> {
+    async fn probe(&self, _: &CallContext, to: &Peer) -> Result<Probe> {
         if self.1 == Lie::ProbesAnything || self.0.describe(&to.id).is_some() {
-            return Ok(());
+            return Ok(Probe { stream: self.capability().stream, ..Probe::default() });
         }
         Err(Error::new(ErrorKind::NotFound, "no such agent"))
     }

@@ -7,7 +7,7 @@ use std::{
 use async_trait::async_trait;
 use mas_contracts::{
     AgentCommContract, Build, BuildContext, Builder, CallContext, Capability, Clock, Env, Error, ErrorKind,
-    Ids, Outbound, PatternContract, Peer, Problem, Reply, Result, Run, Step, TurnInput, check_params,
+    Ids, Outbound, PatternContract, Peer, Probe, Problem, Reply, Result, Run, Step, TurnInput, check_params,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -24,8 +24,8 @@ impl AgentCommContract for Comm {
     async fn send(&self, _: &CallContext, _: &Peer, _: Outbound) -> Result<Reply> {
         Ok(Reply::done(Vec::new()))
     }
-    async fn probe(&self, _: &CallContext, _: &Peer) -> Result<()> {
-        Ok(())
+    async fn probe(&self, _: &CallContext, _: &Peer) -> Result<Probe> {
+        Ok(Probe::default())
     }
 }
 

@@ -19,7 +19,7 @@ use std::{
 use async_trait::async_trait;
 use mas_contracts::{
     AgentCommContract, AgentHost, Build, BuildContext, Builder, CallContext, Capability, Descriptor, Error,
-    ErrorKind, Outbound, Peer, Reply, Result, check_params, inventory, parse_params, schema_of,
+    ErrorKind, Outbound, Peer, Probe, Reply, Result, check_params, inventory, parse_params, schema_of,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -69,9 +69,14 @@ impl AgentCommContract for Local {
         self.host()?.run(cx, &to.id, message).await
     }
 
-    async fn probe(&self, _cx: &CallContext, to: &Peer) -> Result<()> {
+    async fn probe(&self, _cx: &CallContext, to: &Peer) -> Result<Probe> {
         match self.host()?.describe(&to.id) {
-            Some(_) => Ok(()),
+            Some(agent) => Ok(Probe {
+                name: Some(agent.name),
+                version: Some(agent.version),
+                stream: self.capability().stream,
+                route: Vec::new(),
+            }),
             None => {
                 let message = format!("no agent `{}` in this process", to.id);
                 Err(Error::new(ErrorKind::NotFound, message).with_code("mas::local::unknown_agent"))
