@@ -4,13 +4,15 @@
 //!   puts a transport of its own.
 //! - [`sse`]: server-sent events out of bytes, however they are split.
 //! - [`retry`]: whether a request may be sent again, and when.
-//! - [`turn`]: a turn at an agent elsewhere, as tasks are spoken there.
+//! - [`turn`]: a turn at an agent elsewhere, as tasks are spoken there; [`ContextIds`]: the ids of its conversations.
 //! - [`Secret`] and [`Secrets`]: text that no log, event or error shows.
 
+mod context_ids;
 pub mod http;
 pub mod retry;
 mod secret;
 pub mod sse;
 pub mod turn;
 
+pub use context_ids::{ContextIds, ContextMode, IDENTITY_SECRETS};
 pub use secret::{Secret, Secrets};

@@ -12,6 +12,8 @@ pub struct Ask {
     pub output_modes: Vec<String>,
     /// How many of the latest messages of the history to return; the agent's default if absent.
     pub history_length: Option<u32>,
+    /// The W3C trace that the message belongs to: the header `traceparent`, or the metadata of gRPC of that name.
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// What a message led to.
