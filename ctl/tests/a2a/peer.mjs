@@ -44,9 +44,15 @@ assert(kinds[0] === 'task' && kinds.includes('artifactUpdate'), kinds.join());
 console.log('stream');
 const asked = of(await agent.sendMessage(said('tck-input-required')));
 assert.equal(asked.status.state, TaskState.TASK_STATE_INPUT_REQUIRED);
+const subscribed = agent.resubscribeTask({ tenant: '', id: asked.id });
+assert.equal(of((await subscribed.next()).value).id, asked.id);
 const canceled = await agent.cancelTask({ tenant: '', id: asked.id, metadata: undefined });
 assert.equal(canceled.status.state, TaskState.TASK_STATE_CANCELED);
 console.log('cancel');
+const last = (await subscribed.next()).value;
+assert(kind(last) === 'statusUpdate' && of(last).status.state === TaskState.TASK_STATE_CANCELED, JSON.stringify(last));
+assert((await subscribed.next()).done);
+console.log('subscribe');
 await agent.sendMessage(said('tck-complete-task', {
   acceptedOutputModes: [], historyLength: undefined, returnImmediately: false,
   taskPushNotificationConfig: { tenant: '', taskId: '', id: 'mine', url: webhook, token: `js ${binding} ${version}`, authentication: undefined },

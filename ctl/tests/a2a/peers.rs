@@ -1,8 +1,9 @@
 //! Clients of the official SDKs against the program, over each binding and in each version.
 //!
 //! The SDKs are optional: `MAS_A2A_PYTHON` is a Python with `a2a-sdk[http-server,grpc]` 1.x (default `python3`),
-//! `MAS_A2A_PYTHON_03` one with 0.3.x, `MAS_A2A_JS` a directory with `node_modules/@a2a-js/sdk`. Where `MAS_REQUIRE`
-//! names `a2a-python`, `a2a-python-03` or `a2a-js`, a test does not skip.
+//! `MAS_A2A_PYTHON_03` one with 0.3.x, `MAS_A2A_JS` a directory with `@a2a-js/sdk` 1.x in its `node_modules`, and
+//! 0.3.x as `a2a-js-03`, `MAS_A2A_RUST` the program that `peer-rust` builds. Where `MAS_REQUIRE` names `a2a-python`,
+//! `a2a-python-03`, `a2a-js`, `a2a-js-03` or `a2a-rust`, a test does not skip.
 
 use std::{path::Path, process::Command};
 
@@ -31,8 +32,10 @@ fn program(variable: &str, default: &str) -> Command {
 /// Runs a peer; what it did, and the token that its webhook was told.
 fn speak(served: &Served, mut peer: Command, script: &str, binding: &str, version: &str) -> (String, String) {
     let webhook = Webhook::open();
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a").join(script);
-    peer.arg(script).arg(format!("http://{}", served.http)).args([binding, version, &webhook.url]);
+    if !script.is_empty() {
+        peer.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a").join(script));
+    }
+    peer.arg(format!("http://{}", served.http)).args([binding, version, &webhook.url]);
     let output = peer.output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(
@@ -81,18 +84,51 @@ fn the_python_sdk_of_v03_speaks_every_binding() {
     }
 }
 
+/// Whether a package of JS is there.
+fn has_package(name: &str, package: &str) -> bool {
+    let probe =
+        format!("require('node:module').createRequire(process.env.MAS_A2A_JS + '/x.js')('{package}')");
+    is_here(name, Command::new("node").args(["-e", &probe]))
+}
+
 #[test]
 fn the_js_sdk_speaks_every_binding_of_both_versions() {
-    let probe = "require('node:module').createRequire(process.env.MAS_A2A_JS + '/x.js')('@a2a-js/sdk')";
-    if !is_here("a2a-js", Command::new("node").args(["-e", probe])) {
+    if !has_package("a2a-js", "@a2a-js/sdk") {
         return;
     }
     let served = Served::start("both-versions.yaml");
     for (version, listed) in [("1.0", " list"), ("0.3", "")] {
         for binding in BINDINGS {
             let (said, token) = speak(&served, Command::new("node"), "peer.mjs", binding, version);
-            assert_eq!(said, format!("message task get{listed} stream cancel push error"));
+            assert_eq!(said, format!("message task get{listed} stream cancel subscribe push error"));
             assert_eq!(token, format!("js {binding} {version}").to_ascii_lowercase());
         }
+    }
+}
+
+#[test]
+fn the_js_sdk_of_v03_speaks_every_binding() {
+    if !has_package("a2a-js-03", "a2a-js-03") {
+        return;
+    }
+    let served = Served::start("both-versions.yaml");
+    for binding in BINDINGS {
+        let (said, token) = speak(&served, Command::new("node"), "peer03.mjs", binding, "0.3");
+        assert_eq!(said, "message task get stream cancel subscribe push error");
+        assert_eq!(token, format!("js {binding} 0.3").to_ascii_lowercase());
+    }
+}
+
+#[test]
+fn the_rust_sdk_speaks_every_binding() {
+    let peer = || program("MAS_A2A_RUST", "a2a-peer-rust");
+    if !is_here("a2a-rust", peer().arg("--version")) {
+        return;
+    }
+    let served = Served::start("both-versions.yaml");
+    for binding in BINDINGS {
+        let (said, token) = speak(&served, peer(), "", binding, "1.0");
+        assert_eq!(said, "message task get list stream cancel subscribe push error");
+        assert_eq!(token, format!("rust {binding} 1.0").to_ascii_lowercase());
     }
 }
