@@ -1,10 +1,11 @@
 //! An HTTP client for plugins, and the seam at which a test puts a transport of its own.
 //!
 //! A plugin takes [`Settings`] from its parameters and connects; plugins of one team with equal settings share one
-//! client. The client follows no redirect, asks for no compression, speaks HTTP/1.1, so that dropping an answer
-//! closes its connection, and reads no variable of the process by itself; only the certificates of the machine are
-//! found by what the process has as `SSL_CERT_FILE` and `SSL_CERT_DIR`, where the platform has it so. It has a limit
-//! for connecting only: how long a whole call may take is the caller's to say, on the caller's clock.
+//! client, and so its connections. The client follows no redirect, asks for no compression, speaks HTTP/1.1, so that
+//! dropping an answer closes its connection, and reads no variable of the process by itself; only the certificates of
+//! the machine are found by what the process has as `SSL_CERT_FILE` and `SSL_CERT_DIR`, where the platform has it so.
+//! It has a limit for connecting only: how long a whole call may take is the caller's to say, on the caller's clock.
+//! [`ask`] is a whole call within such a limit, and follows redirects where it is told to.
 
 mod client;
 mod failure;
@@ -13,8 +14,9 @@ mod resolver;
 mod settings;
 mod tls;
 mod url;
+mod whole;
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,7 +27,8 @@ use crate::{Secret, Secrets};
 pub use client::Client;
 pub use resolver::Resolver;
 pub use settings::{Proxying, Settings};
-pub use url::shown;
+pub use url::{encoded, is_loopback, shown};
+pub use whole::{Bounds, Whole, ask};
 
 /// The code of the error for a body over its limit.
 pub const BODY_TOO_LARGE: &str = "mas::http::body_too_large";
@@ -67,14 +70,36 @@ pub struct Request {
     pub headers: Vec<(String, HeaderText)>,
     /// The body; none for no bytes.
     pub body: Option<Bytes>,
+    /// Fields of the query that may not be shown, such as a key; they are added to those of the URL.
+    pub query: Vec<(String, Secret)>,
 }
 
 impl Request {
+    /// The whole URL with the secret fields of the query, for the one place that sends it.
+    #[must_use]
+    pub fn address(&self) -> Cow<'_, str> {
+        if self.query.is_empty() {
+            return Cow::Borrowed(&self.url);
+        }
+        let (whole, fragment) = self.url.split_once('#').unwrap_or((&self.url, ""));
+        let mut out = whole.to_owned();
+        for (name, value) in &self.query {
+            let sign = if out.contains('?') { '&' } else { '?' };
+            out.push(sign);
+            out.extend([&*encoded(name), "=", &*encoded(value.reveal())]);
+        }
+        if !fragment.is_empty() {
+            out.extend(["#", fragment]);
+        }
+        Cow::Owned(out)
+    }
+
     /// What of the request no error may show: what is secret in its URL, its secret headers, and what their words are,
     /// since `Authorization: Bearer KEY` may come back as `KEY`.
     #[must_use]
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::new();
+        self.query.iter().for_each(|(_, value)| secrets.add(value.clone()));
         url::secrets(&self.url).for_each(|secret| secrets.add(Secret::new(secret)));
         for (_, value) in &self.headers {
             if let HeaderText::Secret(secret) = value {
@@ -94,6 +119,7 @@ impl fmt::Debug for Request {
             .field("method", &self.method)
             .field("url", &shown(&self.url))
             .field("headers", &self.headers)
+            .field("query", &self.query)
             .field("body", &self.body.as_ref().map_or(0, Bytes::len))
             .finish()
     }
@@ -143,6 +169,12 @@ impl Response {
     #[must_use]
     pub fn is_success(&self) -> bool {
         matches!(self.status, 200..=299)
+    }
+
+    /// The headers in order, their names in lower case.
+    #[must_use]
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.headers
     }
 
     /// The first value of a header, named in lower case.
@@ -260,13 +292,16 @@ mod tests {
                 ("x-plain".to_owned(), HeaderText::Plain("seen".to_owned())),
             ],
             body: Some(Bytes::from_static(b"private")),
+            query: vec![("plain".to_owned(), Secret::new("sk-5 & 6"))],
         };
+        let whole = "https://me:hidden@h/v1?api-version=1&key=sk-9999&plain=sk-5%20%26%206";
+        assert_eq!(request.address(), whole);
         let shown = format!("{request:?}");
         for hidden in ["hidden", "sk-", "private"] {
             assert!(!shown.contains(hidden), "{shown}");
         }
         assert!(shown.contains("seen") && shown.contains("api-version=1"), "{shown}");
-        let echo = "sk-1234, Bearer sk-1234, /v1?key=sk-9999, hidden";
-        assert_eq!(request.secrets().scrub(echo), "***, ***, /v1?key=***, ***");
+        let echo = "sk-1234, Bearer sk-1234, /v1?key=sk-9999, hidden, ?plain=sk-5%20%26%206, sk-5+%26+6";
+        assert_eq!(request.secrets().scrub(echo), "***, ***, /v1?key=***, ***, ?plain=***, ***");
     }
 }

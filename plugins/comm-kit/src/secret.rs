@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
+use crate::http::encoded;
+
 /// What stands where a secret was.
 const STARS: &str = "***";
 
@@ -99,12 +101,18 @@ impl Secrets {
         self.forms().filter_map(begins).min()
     }
 
-    /// The secrets as they are, and as parts of a JSON string.
+    /// The secrets as they are, as parts of a JSON string, some of which have slashes escaped, and as parts of a URL or
+    /// of a form.
     fn forms(&self) -> impl Iterator<Item = Cow<'_, str>> {
         self.0.iter().flat_map(|secret| {
-            let escaped = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
-            let escaped = (*escaped != *secret.0).then_some(Cow::Owned(escaped));
-            [Cow::Borrowed(&*secret.0)].into_iter().chain(escaped)
+            let json = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
+            let slashes = json.replace('/', "\\/");
+            let encoded = encoded(&secret.0);
+            let form = encoded.replace("%20", "+");
+            let lower = lower(&encoded);
+            let mut others = vec![json, slashes, encoded, form, lower];
+            others.retain(|other| **other != *secret.0);
+            [Cow::Borrowed(&*secret.0)].into_iter().chain(others.into_iter().map(Cow::Owned))
         })
     }
 
@@ -118,6 +126,17 @@ impl Secrets {
         let shown = head(&scrubbed, limit.min(usable));
         if shown.len() < scrubbed.len() || !whole { format!("{shown}…") } else { shown.to_owned() }
     }
+}
+
+/// Text in percent signs, with the digits in lower case.
+fn lower(encoded: &str) -> String {
+    let mut pieces = encoded.split('%');
+    let mut out = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (digits, rest) = piece.split_at_checked(2).unwrap_or((piece, ""));
+        out.extend(["%", &*digits.to_ascii_lowercase(), rest]);
+    }
+    out
 }
 
 /// The first `limit` bytes, or less where they end within a character.
@@ -144,6 +163,16 @@ mod tests {
         assert_eq!(known.scrub("key sk-1234-long, sk-1234, on"), "key ***, ***, on");
         assert_eq!(known.scrub(r#"{"echo": "a\"b\\c"}"#), r#"{"echo": "***"}"#);
         assert!(matches!(known.scrub("nothing here"), Cow::Borrowed(_)));
+        let known = secrets(&["a/b c+d=é"]);
+        for form in [
+            "a/b c+d=é",
+            r"a\/b c+d=é",
+            "a%2Fb%20c%2Bd%3D%C3%A9",
+            "a%2fb%20c%2bd%3d%c3%a9",
+            "a%2Fb+c%2Bd%3D%C3%A9",
+        ] {
+            assert_eq!(known.scrub(form), "***", "{form}");
+        }
     }
 
     #[test]

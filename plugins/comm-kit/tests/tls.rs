@@ -2,124 +2,21 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "functions that tests share")]
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-};
+mod support;
 
-use mas_comm_kit::http::{Client, Proxying, Request, Settings, Transport};
-use mas_contracts::{BuildContext, Delivery, Error, Retry};
-use mas_testkit::{
-    build_context,
-    http::{Act, RawServer},
-};
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::{
-    ServerConfig,
-    crypto::ring,
-    pki_types::{CertificateDer, PrivateKeyDer},
-};
-use tempfile::TempDir;
+use std::sync::{Arc, Mutex};
+
+use mas_comm_kit::http::{Proxying, Settings};
+use mas_contracts::{Delivery, Retry};
+use rcgen::{BasicConstraints, IsCa, date_time_ymd};
+use support::{Authority, Front, context, get, named, port_of, self_signed, server, tls, trusting};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
-    net::{TcpListener, TcpStream},
-    task::JoinHandle,
+    net::TcpStream,
 };
-use tokio_rustls::TlsAcceptor;
 
 const HOST: &str = "far.invalid";
 const PASSWORD: &str = "sk-1234";
-
-/// A certificate with its key.
-type Identity = (CertificateDer<'static>, PrivateKeyDer<'static>);
-
-/// An authority of the test's own, with its certificate in the file `ca.pem` of a folder.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    folder: TempDir,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "the authority of a test");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.self_signed(&key).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("ca.pem"), certificate.pem()).unwrap();
-        Self { issuer: Issuer::new(params, key), folder }
-    }
-
-    fn signs(&self, params: &CertificateParams) -> Identity {
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap())
-    }
-
-    fn base(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
-fn named(hosts: &[&str]) -> CertificateParams {
-    CertificateParams::new(hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>()).unwrap()
-}
-
-fn self_signed(params: &CertificateParams) -> (Identity, String) {
-    let key = KeyPair::generate().unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    let identity = (certificate.der().clone(), PrivateKeyDer::try_from(key.serialize_der()).unwrap());
-    (identity, certificate.pem())
-}
-
-/// A port of the loopback in front of something else. It closes when it is dropped.
-struct Front {
-    port: u16,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Front {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Front {
-    async fn open<F: Future<Output = Option<()>> + Send + 'static>(
-        serve: impl Fn(TcpStream) -> F + Send + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream));
-            }
-        });
-        Self { port, task }
-    }
-}
-
-/// TLS with this certificate in front of a server.
-async fn tls(identity: Identity, behind: &RawServer) -> Front {
-    let (certificate, key) = identity;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate], key)
-        .unwrap();
-    let (acceptor, behind) = (TlsAcceptor::from(Arc::new(config)), port_of(behind));
-    Front::open(move |stream| {
-        let acceptor = acceptor.clone();
-        async move {
-            let mut near = acceptor.accept(stream).await.ok()?;
-            let mut far = TcpStream::connect(("127.0.0.1", behind)).await.ok()?;
-            copy_bidirectional(&mut near, &mut far).await.ok().map(|_| ())
-        }
-    })
-    .await
-}
 
 /// A proxy that reaches this port, whatever host is asked for, and keeps the heads that it was sent.
 async fn proxy(to: u16, answer: &'static str) -> (Front, Arc<Mutex<Vec<String>>>) {
@@ -144,28 +41,6 @@ async fn proxy(to: u16, answer: &'static str) -> (Front, Arc<Mutex<Vec<String>>>
 }
 
 const CONNECTED: &str = "HTTP/1.1 200 Connected\r\n\r\n";
-
-fn port_of(server: &RawServer) -> u16 {
-    server.url().rsplit(':').next().unwrap().parse().unwrap()
-}
-
-async fn server() -> RawServer {
-    RawServer::start(|_, _| vec![Act::answer(200, "text/plain", "hello")]).await.unwrap()
-}
-
-fn context(authority: &Authority, env: &[(&str, &str)]) -> BuildContext {
-    build_context(authority.base(), env)
-}
-
-fn trusting() -> Settings {
-    Settings { ca_file: Some("ca.pem".into()), ..Settings::default() }
-}
-
-async fn get(client: &Client, url: String) -> Result<String, Error> {
-    let request = Request { method: "GET".to_owned(), url, ..Request::default() };
-    let mut response = client.send(&request).await?;
-    Ok(String::from_utf8(response.read(100).await?).unwrap())
-}
 
 #[tokio::test]
 async fn an_authority_of_ones_own_is_named_by_a_parameter_or_a_variable() {

@@ -153,5 +153,6 @@ fn http_request(wire: WireRequest, stream: bool) -> Result<Request> {
     ];
     headers.retain(|(name, _)| !wire.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name)));
     headers.extend(wire.headers);
-    Ok(Request { method: "POST".to_owned(), url: wire.url, headers, body: Some(body.into()) })
+    let body = Some(body.into());
+    Ok(Request { method: "POST".to_owned(), url: wire.url, headers, body, ..Request::default() })
 }

@@ -218,6 +218,7 @@ impl Params {
                 Some("none") => Proxying::Direct,
                 Some(url) => Proxying::Through(Secret::new(url)),
             },
+            ..settings
         }
     }
 }

@@ -170,7 +170,7 @@ async fn fetch_url(url: &str, transport: &dyn Transport) -> Result<KeySet> {
     let accept =
         mas_comm_kit::http::HeaderText::Plain("application/jwk-set+json, application/json".to_owned());
     let headers = vec![("accept".to_owned(), accept)];
-    let request = Request { method: "GET".to_owned(), url: url.to_owned(), headers, body: None };
+    let request = Request { method: "GET".to_owned(), url: url.to_owned(), headers, ..Request::default() };
     let mut response = transport.send(&request).await?;
     // Nothing is followed: only the declared address says what the keys are.
     if response.status() != 200 {

@@ -180,7 +180,7 @@ impl Remote {
             }
             None => None,
         };
-        Ok(Request { method: method.to_owned(), url, headers, body })
+        Ok(Request { method: method.to_owned(), url, headers, body, ..Request::default() })
     }
 
     /// Asks, and reads the answer.

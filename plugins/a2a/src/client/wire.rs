@@ -82,7 +82,8 @@ impl Wire {
             for place in places(url)? {
                 let mut headers = vec![plain("accept", "application/json"), plain("a2a-version", "1.0")];
                 headers.extend(self.headers.iter().cloned());
-                let request = Request { method: "GET".to_owned(), url: place.clone(), headers, body: None };
+                let request =
+                    Request { method: "GET".to_owned(), url: place.clone(), headers, ..Request::default() };
                 let mut response = self.http.send(&request).await?;
                 if response.is_success() {
                     let bytes = response.read(crate::card::LARGEST).await?;

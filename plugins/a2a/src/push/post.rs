@@ -53,5 +53,11 @@ pub(super) fn request(config: &PushConfig, post: &Post) -> Request {
         let value = format!("{} {credentials}", authentication.scheme);
         headers.push(secret("authorization", value.trim_end().to_owned()));
     }
-    Request { method: "POST".to_owned(), url: config.url.clone(), headers, body: Some(post.body.clone()) }
+    Request {
+        method: "POST".to_owned(),
+        url: config.url.clone(),
+        headers,
+        body: Some(post.body.clone()),
+        ..Request::default()
+    }
 }

@@ -77,7 +77,7 @@ impl Transport for Client {
         if let Some(resolver) = &self.resolver {
             resolver::admit(resolver.as_ref(), &request.url).await?;
         }
-        let mut builder = self.inner.request(method, &request.url).headers(headers(request)?);
+        let mut builder = self.inner.request(method, &*request.address()).headers(headers(request)?);
         if let Some(body) = &request.body {
             builder = builder.body(body.clone());
         }

@@ -3,7 +3,7 @@
 use std::{error::Error as StdError, io};
 
 use mas_contracts::{Delivery, Error, ErrorKind, Retry};
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 
 use super::shown;
 use crate::Secrets;
@@ -24,6 +24,16 @@ pub(super) fn unanswered(error: &reqwest::Error, url: &str, proxied: bool, secre
     if let Some(problem) = certificate_problem(error) {
         let what = format!("`{place}` cannot be trusted: {problem}");
         return Error::new(ErrorKind::Unavailable, what).with_code(CERTIFICATE).with_retry(Retry::Never);
+    }
+    if wants_certificate(error) {
+        let what = format!(
+            "`{place}` wants a certificate of this side, or does not take the one it was shown; \
+             name files as `client_cert` and `client_key`"
+        );
+        return Error::new(ErrorKind::Unauthenticated, what)
+            .with_code("mas::http::client_cert")
+            .with_delivery(Delivery::Rejected)
+            .with_retry(Retry::Never);
     }
     let cause = match reason(error) {
         Some(reason) => reason.to_owned(),
@@ -97,6 +107,25 @@ fn below(error: Cause<'_>) -> Option<Cause<'_>> {
 fn innermost(error: &reqwest::Error) -> String {
     // Of an error without a cause only the library's own words are left, and those may hold the URL.
     causes(error).skip(1).last().map_or_else(|| "no reason is given".to_owned(), ToString::to_string)
+}
+
+/// Whether the server broke off because of the certificate of this side (RFC 8446, section 6.2), before it took a
+/// request.
+fn wants_certificate(error: &reqwest::Error) -> bool {
+    let told = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
+    let Some(rustls::Error::AlertReceived(alert)) = told else { return false };
+    matches!(
+        alert,
+        AlertDescription::CertificateRequired
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::AccessDenied
+            | AlertDescription::DecryptError
+    )
 }
 
 fn certificate_problem(error: &reqwest::Error) -> Option<String> {

@@ -7,8 +7,9 @@ use std::{
 };
 
 use mas_contracts::{BuildContext, Result};
+use rustls::ClientConfig;
 
-use super::{Client, Resolver};
+use super::{Client, Resolver, tls};
 use crate::Secret;
 
 /// Which proxy is used.
@@ -34,6 +35,11 @@ pub struct Settings {
     pub ca_file: Option<PathBuf>,
     /// Whether certificates are verified; default yes.
     pub verify: bool,
+    /// A file with the certificate (PEM) that this side shows to servers which ask for one, those that vouch for it
+    /// behind it; relative to the base of the build context. It needs `client_key`.
+    pub client_cert: Option<PathBuf>,
+    /// The file with the private key (PEM) of `client_cert`.
+    pub client_key: Option<PathBuf>,
     /// Which proxy is used; default the environment's.
     pub proxying: Proxying,
 }
@@ -44,6 +50,8 @@ impl Default for Settings {
             connect_timeout: Duration::from_secs(10),
             ca_file: None,
             verify: true,
+            client_cert: None,
+            client_key: None,
             proxying: Proxying::default(),
         }
     }
@@ -51,11 +59,11 @@ impl Default for Settings {
 
 impl Settings {
     /// The client for these settings: the team's if it has one, else a new one. It also trusts the certificates
-    /// of the file that `SSL_CERT_FILE` names.
+    /// of the file that `SSL_CERT_FILE` names, and of the folders that `SSL_CERT_DIR` names.
     ///
     /// # Errors
-    /// `mas::http::ca_file` for a file of certificates that cannot be used, `mas::http::proxy` for a proxy that
-    /// cannot.
+    /// `mas::http::ca_file` for a file of certificates that cannot be used, `mas::http::client_cert` for a
+    /// certificate of this side that cannot, `mas::http::proxy` for a proxy that cannot.
     pub fn connect(&self, cx: &BuildContext) -> Result<Arc<Client>> {
         cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, None, cx))
     }
@@ -70,13 +78,22 @@ impl Settings {
         Client::new(&direct, Some(resolver), cx)
     }
 
+    /// The TLS of these settings, for a protocol that speaks it by itself; it names no protocol (ALPN) yet.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect), but for proxies.
+    pub fn tls(&self, cx: &BuildContext) -> Result<ClientConfig> {
+        tls::config(self, cx)
+    }
+
     fn key(&self, base: &Path) -> String {
         let proxy = match &self.proxying {
             Proxying::Through(proxy) => proxy.reveal(),
             Proxying::Environment => "env",
             Proxying::Direct => "none",
         };
-        let ca_file = self.ca_file.as_ref().map(|file| base.join(file));
-        format!("{:?} {ca_file:?} {} {proxy}", self.connect_timeout, self.verify)
+        let files = [&self.ca_file, &self.client_cert, &self.client_key];
+        let files = files.map(|file| file.as_ref().map(|file| base.join(file)));
+        format!("{:?} {files:?} {} {proxy}", self.connect_timeout, self.verify)
     }
 }

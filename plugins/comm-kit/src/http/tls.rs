@@ -1,20 +1,19 @@
-//! Which certificates are trusted.
+//! Which certificates are trusted, and which one this side shows.
 
-use std::{io::Read, path::Path, sync::Arc};
+mod files;
+
+use std::sync::Arc;
 
 use mas_contracts::{BuildContext, Error, Result};
 use rustls::{
     ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature},
-    pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
+    pki_types::{CertificateDer, ServerName, UnixTime},
 };
 use rustls_platform_verifier::Verifier;
 
 use super::Settings;
-
-/// A larger file of certificates is refused.
-const LIMIT: u64 = 8 * 1024 * 1024;
 
 /// The TLS of a client, with ring for its cryptography.
 pub(super) fn config(settings: &Settings, cx: &BuildContext) -> Result<ClientConfig> {
@@ -22,54 +21,46 @@ pub(super) fn config(settings: &Settings, cx: &BuildContext) -> Result<ClientCon
     let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| Error::internal(format!("TLS cannot be set up: {error}")))?;
+    let builder = match verifier(settings, cx, provider)? {
+        Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
+        None => builder.with_root_certificates(RootCertStore::empty()),
+    };
+    match files::own(settings, &cx.base)? {
+        None => Ok(builder.with_no_client_auth()),
+        Some(own) => builder.with_client_auth_cert(own.certificates, own.key).map_err(|error| {
+            let (cert, key) = (own.cert_file.display(), own.key_file.display());
+            files::unfit(format!(
+                "the certificate `{cert}` (client_cert) and the key `{key}` (client_key) do not go together: {error}"
+            ))
+        }),
+    }
+}
+
+/// What verifies servers; nothing where this machine trusts nobody, so that nobody can be.
+fn verifier(
+    settings: &Settings,
+    cx: &BuildContext,
+    provider: Arc<CryptoProvider>,
+) -> Result<Option<Arc<dyn ServerCertVerifier>>> {
     if !settings.verify {
         tracing::warn!(
             "certificates of servers are NOT verified, as the settings want it: anybody may listen"
         );
-        let verifier = Arc::new(Unverified(provider));
-        return Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth());
+        return Ok(Some(Arc::new(Unverified(provider))));
     }
-    let mut trusted = Vec::new();
-    if let Some(file) = &settings.ca_file {
-        trusted.extend(read("ca_file", &cx.base.join(file))?);
-    }
-    if let Some(file) = cx.env.get("SSL_CERT_FILE") {
-        trusted.extend(read("SSL_CERT_FILE", &cx.base.join(file))?);
-    }
+    let trusted = files::trusted(settings, cx)?;
     // Root certificates that cannot be used are told by the first connection that needs one.
     match Verifier::new_with_extra_roots(trusted.clone(), provider) {
-        Ok(verifier) => {
-            let verifier = Arc::new(verifier);
-            Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
-        }
+        Ok(verifier) => Ok(Some(Arc::new(verifier))),
         Err(error) if trusted.is_empty() => {
             tracing::debug!("this machine trusts no certificate authority, so no https is possible: {error}");
-            Ok(builder.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+            Ok(None)
         }
         Err(error) => {
-            Err(invalid(format!("a certificate of `ca_file` or SSL_CERT_FILE is of no use: {error}")))
+            let what = "a certificate of `ca_file`, SSL_CERT_FILE or SSL_CERT_DIR is of no use";
+            Err(files::untrusted(format!("{what}: {error}")))
         }
     }
-}
-
-fn read(name: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let shown = file.display();
-    let mut bytes = Vec::new();
-    std::fs::File::open(file).and_then(|opened| opened.take(LIMIT).read_to_end(&mut bytes)).map_err(
-        |error| invalid(format!("the file of certificates `{shown}` ({name}) cannot be read: {error}")),
-    )?;
-    let found: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-    let found = found.map_err(|error| {
-        invalid(format!("the file of certificates `{shown}` ({name}) is damaged: {error}"))
-    })?;
-    if found.is_empty() {
-        return Err(invalid(format!("the file `{shown}` ({name}) holds no certificate in PEM form")));
-    }
-    Ok(found)
-}
-
-fn invalid(message: String) -> Error {
-    Error::invalid(message).with_code("mas::http::ca_file")
 }
 
 /// Takes any certificate.

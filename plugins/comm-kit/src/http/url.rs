@@ -1,4 +1,8 @@
-//! URLs as they may be shown.
+//! URLs as they may be shown, and what is in them.
+
+use std::{fmt::Write, net::IpAddr};
+
+use reqwest::Url;
 
 /// Words in the name of a query parameter whose value is not shown.
 const HIDDEN: [&str; 6] = ["key", "token", "secret", "sig", "password", "code"];
@@ -45,6 +49,34 @@ pub(super) fn secrets(url: &str) -> impl Iterator<Item = &str> {
     password.into_iter().chain(hidden.map(|(_, value)| value))
 }
 
+/// Text as a segment of a path or as a part of a query (RFC 3986): all but unreserved characters in percent signs.
+#[must_use]
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
+            other => {
+                let _ = write!(out, "%{other:02X}");
+            }
+        }
+    }
+    out
+}
+
+/// Whether the host of a URL is this machine: `localhost`, a name below it, or an address of the loopback.
+#[must_use]
+pub fn is_loopback(url: &str) -> bool {
+    let Ok(url) = Url::parse(url) else { return false };
+    let Some(host) = url.host_str() else { return false };
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let host = host.trim_end_matches('.');
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
 fn is_hidden(name: &str) -> bool {
     HIDDEN.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }
@@ -66,6 +98,22 @@ mod tests {
         ];
         for (url, expected) in cases {
             assert_eq!(shown(url), expected);
+        }
+    }
+
+    #[test]
+    fn this_machine_is_told_from_others() {
+        for url in ["http://localhost", "http://LOCALHOST:1/x", "https://a.localhost", "http://127.9.9.9:1"] {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in ["http://[::1]/", "http://2130706433/", "http://[::ffff:127.0.0.1]/", "http://localhost."]
+        {
+            assert!(is_loopback(url), "{url}");
+        }
+        for url in
+            ["http://h", "http://localhost.example", "http://128.0.0.1", "http://me@h#localhost", "no url"]
+        {
+            assert!(!is_loopback(url), "{url}");
         }
     }
 

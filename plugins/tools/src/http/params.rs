@@ -157,6 +157,7 @@ impl Declaration {
                 Some("none") => Proxying::Direct,
                 Some(url) => Proxying::Through(Secret::new(url)),
             },
+            ..settings
         }
     }
 }

@@ -132,6 +132,7 @@ impl Prepared {
             url: self.address.filled(arguments)?,
             headers,
             body,
+            ..Request::default()
         })
     }
 }
