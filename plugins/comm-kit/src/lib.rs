@@ -2,6 +2,7 @@
 //!
 //! - [`http`]: a client that a plugin's settings make, with errors in the terms of mas, and the seam at which a test
 //!   puts a transport of its own.
+//! - [`phases`]: how long a call may take, as `timeout: 30` and `timeout: [5, 900]` say it, with one end for all of it.
 //! - [`sse`]: server-sent events out of bytes, however they are split.
 //! - [`retry`]: whether a request may be sent again, and when.
 //! - [`turn`]: a turn at an agent elsewhere, as tasks are spoken there; [`ContextIds`]: the ids of its conversations.
@@ -9,6 +10,7 @@
 
 mod context_ids;
 pub mod http;
+pub mod phases;
 pub mod retry;
 mod secret;
 pub mod sse;
