@@ -86,7 +86,7 @@ impl Settings {
         tls::config(self, cx)
     }
 
-    fn key(&self, base: &Path) -> String {
+    pub(crate) fn key(&self, base: &Path) -> String {
         let proxy = match &self.proxying {
             Proxying::Through(proxy) => proxy.reveal(),
             Proxying::Environment => "env",
