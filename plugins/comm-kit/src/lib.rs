@@ -1,5 +1,6 @@
 //! What plugins that speak HTTP share. A library: it registers nothing.
 //!
+//! - [`access`]: access that lapses, kept within the process and in a file that only its owner may read.
 //! - [`http`]: a client that a plugin's settings make, with errors in the terms of mas, and the seam at which a test
 //!   puts a transport of its own.
 //! - [`phases`]: how long a call may take, as `timeout: 30` and `timeout: [5, 900]` say it, with one end for all of it.
@@ -9,6 +10,7 @@
 //! - [`turn`]: a turn at an agent elsewhere, as tasks are spoken there; [`ContextIds`]: the ids of its conversations.
 //! - [`Secret`] and [`Secrets`]: text that no log, event or error shows.
 
+pub mod access;
 pub mod auth;
 mod context_ids;
 pub mod http;
