@@ -10,10 +10,22 @@
 //! [`Upstream`] is the agent as a protocol reaches it. Which call follows which, and what of it all is the reply, is
 //! the business of the [`TurnEngine`].
 
+mod artifacts;
 mod engine;
+mod failure;
+mod fold;
+mod guard;
+mod ladder;
+pub mod metadata;
+mod opening;
+mod pieces;
 mod policy;
+mod said;
+mod send;
 mod upstream;
+mod weight;
 
 pub use engine::TurnEngine;
 pub use policy::{Poll, TurnPolicy};
 pub use upstream::{Answer, Ask, Heard, Update, Updates, Upstream};
+pub use weight::{weight_of, weight_of_metadata};

@@ -67,6 +67,15 @@ pub struct Poll {
     pub tolerate: u32,
 }
 
+impl Poll {
+    /// The pause that follows the pause `before`.
+    pub(super) fn after(&self, before: Duration) -> Duration {
+        let longer = before.as_secs_f64() * if self.factor >= 1.0 { self.factor } else { 1.0 };
+        let most = self.max.max(self.first);
+        Duration::try_from_secs_f64(longer).map_or(most, |longer| longer.min(most))
+    }
+}
+
 impl Default for Poll {
     fn default() -> Self {
         Self { first: Duration::from_secs(1), factor: 1.5, max: Duration::from_secs(10), tolerate: 3 }
