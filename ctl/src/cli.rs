@@ -8,6 +8,7 @@ mod show;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use mas_core::manifest::Binding;
 
 pub(crate) use card::{CardCommand, CardShowArgs, CardSignArgs, CardVerifyArgs};
 pub(crate) use run::{EventArgs, EventsFormat, RunArgs, ServeArgs};
@@ -146,6 +147,26 @@ pub(crate) struct TeamArgs {
     pub(crate) setup: SetupArgs,
 }
 
+/// What every command that reaches the agents of a team takes.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RouteArgs {
+    /// Reach this agent at this address over A2A, in the place of any endpoint and of an agent of this process; nothing
+    /// listens for it. a2a:// is HTTP, a2as:// HTTPS; a path may follow.
+    #[arg(long = "bind", value_name = "NAME=a2a://HOST:PORT", value_parser = Binding::parse)]
+    pub(crate) bindings: Vec<Binding>,
+    /// Replace one value of the infra, after everything else. VALUE is YAML; a key with dots or other signs is quoted:
+    /// infra:spec.endpoints["researcher"].timeout=30. Items are picked by [0], [*] or [id=x].
+    #[arg(long = "override", value_name = "infra:PATH=VALUE")]
+    pub(crate) overrides: Vec<String>,
+}
+
+impl RouteArgs {
+    /// Whether they say nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bindings.is_empty() && self.overrides.is_empty()
+    }
+}
+
 /// A text that says something: what is empty is a variable of a script that is not set.
 pub(crate) fn filled(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
@@ -163,11 +184,17 @@ pub(crate) struct ValidateArgs {
     /// Take unknown keys as warnings.
     #[arg(long)]
     pub(crate) lenient: bool,
+    /// Ask every agent elsewhere whether it is there and what would be used; one that cannot be used makes the exit
+    /// code 3. Without this flag nothing is asked of the network.
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Print one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) setup: SetupArgs,
+    #[command(flatten)]
+    pub(crate) routes: RouteArgs,
 }
 
 /// Arguments of `plan`.
@@ -176,11 +203,17 @@ pub(crate) struct PlanArgs {
     /// The manifest of the team or agent.
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: PathBuf,
+    /// Ask every agent elsewhere whether it is there and what would be used; one that cannot be used makes the exit
+    /// code 3. Without this flag nothing is asked of the network.
+    #[arg(long)]
+    pub(crate) live: bool,
     /// Print one JSON document.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+    #[command(flatten)]
+    pub(crate) routes: RouteArgs,
 }
 
 /// What to make.

@@ -47,10 +47,11 @@ pub(crate) async fn converse(
     registry: &Registry,
     around: &Surroundings,
 ) -> Exit {
-    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, around) {
-        Ok(resolved) => resolved,
-        Err(report) => return setup::invalid(&report, args.json),
-    };
+    let Resolved { mut blueprint, warnings } =
+        match setup::blueprint(&args.manifest, &args.team, &args.routes, around) {
+            Ok(resolved) => resolved,
+            Err(report) => return setup::invalid(&report, args.json),
+        };
     console::err_report(&warnings);
     choose_events(&mut blueprint, &args.events, registry);
     let (observers, store) = match extras(args, registry, around) {

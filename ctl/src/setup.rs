@@ -6,13 +6,16 @@ use mas_core::{
     blueprint::{ResolveInput, ResolveOptions, Resolved, resolve},
     config::Config,
     diagnostic::{Diagnostic, Location, Report},
-    manifest::{FlavourDocument, InfraDocument, Located, Options, load, load_flavour, load_infra},
+    manifest::{
+        Binding, FlavourDocument, InfraDocument, Located, Options, Override, apply_overrides, load,
+        load_flavour, load_infra,
+    },
 };
 
 use serde_json::json;
 
 use crate::{
-    cli::{SetupArgs, TeamArgs},
+    cli::{RouteArgs, SetupArgs, TeamArgs},
     console,
     exit::Exit,
     surroundings::Surroundings,
@@ -79,22 +82,35 @@ pub(crate) fn choose(
     Ok(Chosen { flavour, workspace_infra, flag_infra, warnings })
 }
 
-/// Reads a manifest and resolves it.
-pub(crate) fn blueprint(manifest: &Path, args: &TeamArgs, around: &Surroundings) -> Result<Resolved, Report> {
+/// Reads a manifest and resolves it, with what flags say of the ways to its agents.
+pub(crate) fn blueprint(
+    manifest: &Path,
+    args: &TeamArgs,
+    routes: &RouteArgs,
+    around: &Surroundings,
+) -> Result<Resolved, Report> {
     let mut options = around.options();
     let config = around.config(&mut options)?;
-    // What is wrong with the manifest and what is wrong with the infra is told in one go.
+    // What is wrong with the manifest, with the infra and with the flags is told in one go.
+    let overrides = overrides(routes, around);
     let chosen = choose(&args.setup, &config, &options, around);
     let loaded = load(manifest, &options, &around.environment);
-    let (chosen, loaded) = match (chosen, loaded) {
-        (Ok(chosen), Ok(loaded)) => (chosen, loaded),
-        (chosen, loaded) => {
+    let (mut chosen, mut loaded, overrides) = match (chosen, loaded, overrides) {
+        (Ok(chosen), Ok(loaded), Ok(overrides)) => (chosen, loaded, overrides),
+        (chosen, loaded, overrides) => {
             let mut problems = Report::new();
             problems.merge(chosen.err().unwrap_or_default());
             problems.merge(loaded.err().unwrap_or_default());
+            problems.merge(overrides.err().unwrap_or_default());
             return Err(problems.sorted());
         }
     };
+    chosen.flag_infra.extend(routes.bindings.iter().map(Binding::to_infra));
+    if !overrides.is_empty() {
+        let layers = [&mut chosen.workspace_infra, &mut loaded.infra, &mut chosen.flag_infra];
+        let mut infra: Vec<&mut InfraDocument> = layers.into_iter().flatten().collect();
+        chosen.warnings.merge(apply_overrides(&overrides, &mut infra, &options)?);
+    }
     let mut resolved = resolve(ResolveInput {
         loaded: &loaded,
         flavour: chosen.flavour.as_ref(),
@@ -104,12 +120,26 @@ pub(crate) fn blueprint(manifest: &Path, args: &TeamArgs, around: &Surroundings)
         environment: &around.environment,
         options: &ResolveOptions {
             model: model(args, around)?,
+            bindings: routes.bindings.clone(),
             base: options.base.clone(),
             ..ResolveOptions::default()
         },
     })?;
     resolved.warnings.merge(chosen.warnings);
     Ok(resolved)
+}
+
+/// The overrides of the flags.
+fn overrides(routes: &RouteArgs, around: &Surroundings) -> Result<Vec<Override>, Report> {
+    let mut problems = Report::new();
+    let mut read = Vec::new();
+    for text in &routes.overrides {
+        match Override::parse(text, &around.environment) {
+            Ok(change) => read.push(change),
+            Err(found) => problems.merge(found),
+        }
+    }
+    problems.into_result(read)
 }
 
 /// The model of every agent: the flag, else a variable that stands for it.

@@ -3,6 +3,7 @@
 //! [`resolve`] is pure: it takes what was loaded and answers with a [`Blueprint`] or with every problem at once.
 
 mod agent;
+mod bindings;
 mod hash;
 mod limits;
 mod llm;

@@ -4,13 +4,15 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use super::agent::AgentResolver;
+use super::bindings::check_bindings;
 use super::limits::limits_of;
 use super::types::{Blueprint, CommSelections, EndpointBlueprint, Limits, LlmBlueprint};
 use super::{llm, unsupported};
 use crate::config::Defaults;
 use crate::diagnostic::{Diagnostic, Report, nearest};
 use crate::manifest::{
-    Document, Environment, FlavourDocument, InfraDocument, Loaded, Located, Selection, TeamDocument, reading,
+    Binding, Document, Environment, FlavourDocument, InfraDocument, Loaded, Located, Selection, TeamDocument,
+    reading,
 };
 
 /// The variable that stands for `--infra-ref standard:mock-llm`.
@@ -42,6 +44,8 @@ pub struct ResolveOptions {
     pub model: Option<Located<String>>,
     /// Limits that differ from the defaults.
     pub limits: Limits,
+    /// Addresses of agents, which stand in the infra already: here it is told which of them are of no use.
+    pub bindings: Vec<Binding>,
     /// The directory that shown paths are relative to.
     pub base: Option<PathBuf>,
 }
@@ -150,6 +154,8 @@ pub fn resolve(input: ResolveInput<'_>) -> Result<Resolved, Report> {
         })
         .collect();
     let entry = entry_of(input.loaded, &mut report);
+    let first = entry.as_ref().map(|entry| entry.value.as_str());
+    check_bindings(&input.options.bindings, input.loaded, first, &mut report);
     let name = input.loaded.team.as_ref().map_or_else(|| entry.clone(), |team| Some(team.name.clone()));
     let endpoints = endpoints_of(&infra, input.loaded, &mut report);
     let observability = observability_of(&input, &mut report);
@@ -225,7 +231,7 @@ fn entry_of(loaded: &Loaded, report: &mut Report) -> Option<Located<String>> {
 fn endpoints_of(infra: &[&InfraDocument], loaded: &Loaded, report: &mut Report) -> Vec<EndpointBlueprint> {
     let mut rows: Vec<EndpointBlueprint> = Vec::new();
     let all = infra.iter().filter_map(|document| match document {
-        InfraDocument::Application(endpoints) => Some(endpoints),
+        InfraDocument::Application(application) => Some(&application.endpoints),
         _ => None,
     });
     for row in all.flatten() {

@@ -264,7 +264,7 @@ fn check_endpoint(node: &Node, report: &mut Report) {
 }
 
 /// What follows the authority of an absolute http(s) URL.
-fn split_url(url: &str) -> Result<&str, &'static str> {
+pub(super) fn split_url(url: &str) -> Result<&str, &'static str> {
     let lower = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     let rest = if lower.starts_with("https://") {
         url.get(8..)

@@ -63,6 +63,17 @@ pub struct MissingVariable {
     pub at: Location,
 }
 
+/// The variables that a tree names and that are not set.
+pub(crate) fn missing_of(node: &Node) -> Vec<MissingVariable> {
+    let mut missing = Vec::new();
+    node.walk(&mut |node| {
+        if node.style == Style::MissingEnv {
+            missing.push(MissingVariable { name: node.text().to_owned(), at: node.at.clone() });
+        }
+    });
+    missing
+}
+
 /// Puts the environment into every scalar that reads `env:VAR` or `env:VAR|default`.
 ///
 /// The result is exactly the variable's text, as one string: it is never parsed and never expanded again.

@@ -4,6 +4,7 @@
 //! everything it refers to, ready for [`crate::blueprint::resolve`]. Nothing here reads the process environment: it
 //! comes in as an [`Environment`].
 
+mod binding;
 mod checks;
 mod document;
 mod environment;
@@ -14,6 +15,7 @@ mod kind;
 mod load;
 mod located;
 mod options;
+mod overrides;
 pub(crate) mod read;
 mod references;
 pub mod schema;
@@ -25,6 +27,7 @@ mod typed;
 mod validate;
 pub mod yaml;
 
+pub use binding::Binding;
 pub use document::Document;
 pub use environment::{Environment, MissingVariable};
 pub use files::read_bytes;
@@ -36,11 +39,12 @@ pub use load::{
 };
 pub use located::{Located, Params, Selection};
 pub use options::{Options, Purpose};
+pub use overrides::{Override, apply as apply_overrides};
 pub use skills::SkillEntry;
 pub use typed::{
-    AgentDocument, Endpoint, FlavourDocument, Implementation, InfraDocument, LlmDocument, LoadedAgent,
-    LoadedTool, MiddlewareDocument, ModelChoice, Parameter, SeedText, TeamDocument, TeamNode, ToolDocument,
-    ToolSource, Usage,
+    AgentDocument, ApplicationDocument, Endpoint, FlavourDocument, Implementation, InfraDocument,
+    LlmDocument, LoadedAgent, LoadedTool, MiddlewareDocument, ModelChoice, Parameter, SeedText, TeamDocument,
+    TeamNode, ToolDocument, ToolSource, Usage,
 };
 pub use validate::{Known, Look, Outcome, Validation, validate};
 

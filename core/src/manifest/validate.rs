@@ -51,8 +51,8 @@ impl Known<'_> {
     /// Whether an endpoint makes this agent one that calls reach.
     pub(crate) fn provides(&self, agent: &str) -> bool {
         self.infra.iter().any(|document| match document {
-            InfraDocument::Application(rows) => {
-                rows.iter().any(|row| row.agent.value == agent && row.usage.value.uses())
+            InfraDocument::Application(application) => {
+                application.endpoints.iter().any(|row| row.agent.value == agent && row.usage.value.uses())
             }
             _ => false,
         })

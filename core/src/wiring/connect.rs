@@ -1,6 +1,11 @@
 //! Backends built, tools listed, agents enlisted.
 
-use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use mas_contracts::{
     AgentCommContract, BuildContext, Category, Clock, Env, Error, Ids, ModelContract, ObservabilityContract,
@@ -105,7 +110,25 @@ struct Assembly<'a> {
     registry: &'a Registry,
     build: BuildContext,
     models: Vec<(super::models::PlannedModel, Arc<dyn ModelContract>)>,
-    comms: Vec<(String, Value, Arc<dyn AgentCommContract>)>,
+    comms: Vec<Comm>,
+}
+
+/// A backend that is built, and what it was built from.
+struct Comm {
+    name: String,
+    params: Value,
+    base: PathBuf,
+    built: Arc<dyn AgentCommContract>,
+}
+
+/// What the backend of a route is built with: paths of an endpoint are relative to its file.
+pub(super) fn comm_context(route: &PlannedRoute<'_>, build: &BuildContext) -> BuildContext {
+    match route.endpoint {
+        Some(endpoint) if !endpoint.dir.as_os_str().is_empty() => {
+            BuildContext { base: endpoint.dir.clone(), ..build.clone() }
+        }
+        _ => build.clone(),
+    }
 }
 
 impl Assembly<'_> {
@@ -189,14 +212,15 @@ impl Assembly<'_> {
     /// One backend serves every route of the same parameters.
     fn comm(&mut self, route: &PlannedRoute<'_>) -> Result<Arc<dyn AgentCommContract>> {
         let params = route_params(route);
-        if let Some((_, _, comm)) =
-            self.comms.iter().find(|(name, known, _)| *name == route.comm && *known == params)
-        {
-            return Ok(comm.clone());
+        let build = comm_context(route, &self.build);
+        let same =
+            |known: &&Comm| known.name == route.comm && known.params == params && known.base == build.base;
+        if let Some(known) = self.comms.iter().find(same) {
+            return Ok(known.built.clone());
         }
-        let comm = self.registry.build_agent_comm(&route.comm, &self.build, &params)?;
-        self.comms.push((route.comm.clone(), params, comm.clone()));
-        Ok(comm)
+        let built = self.registry.build_agent_comm(&route.comm, &build, &params)?;
+        self.comms.push(Comm { name: route.comm.clone(), params, base: build.base, built: built.clone() });
+        Ok(built)
     }
 
     async fn tools(&self, planned: &PlannedTool<'_>) -> Result<Vec<Tool>> {

@@ -15,8 +15,8 @@ use crate::{
     config::Defaults,
     diagnostic::{Diagnostic, Report},
     manifest::{
-        Document, FlavourDocument, Implementation, InfraDocument, Kind, LlmDocument, Located, Params,
-        Selection, ToolDocument, reading, yaml::Node,
+        ApplicationDocument, Document, FlavourDocument, Implementation, InfraDocument, Kind, LlmDocument,
+        Located, Params, Selection, ToolDocument, reading, yaml::Node,
     },
     registry::Registry,
 };
@@ -79,7 +79,9 @@ pub fn check_names(registry: &Registry, document: &Document, report: &mut Report
         Kind::LlmProxy | Kind::LlmLocal => {
             look.infra(&InfraDocument::Llm(Box::new(LlmDocument::of(document.clone()))));
         }
-        Kind::Application => look.infra(&InfraDocument::endpoints(document)),
+        Kind::Application => {
+            look.infra(&InfraDocument::Application(Box::new(ApplicationDocument::of(document.clone()))));
+        }
         Kind::Mas => look.backend(reading::selection(get("spec.agent_comm")).map(|chosen| chosen.name)),
         Kind::Flavour => {
             look.backend(FlavourDocument::of(document.clone()).agent_comm.map(|chosen| chosen.name));
@@ -188,8 +190,8 @@ impl Look<'_> {
     fn infra(&mut self, infra: &InfraDocument) {
         match infra {
             InfraDocument::Llm(llm) => self.llm(infra, llm),
-            InfraDocument::Application(endpoints) => {
-                for endpoint in endpoints {
+            InfraDocument::Application(application) => {
+                for endpoint in &application.endpoints {
                     self.protocol(&endpoint.protocol);
                 }
             }

@@ -83,12 +83,7 @@ pub fn wire<'a>(
             plan(registry, Category::Store, &store, &mut report)
         }
     };
-    let routes = plan_routes(blueprint, registry, &exposures, &mut report);
-    for route in &routes {
-        if let Ok(descriptor) = registry.find(Category::AgentComm, &route.comm) {
-            check_params(descriptor, &route_params(route), &route.params, &mut report);
-        }
-    }
+    let routes = checked_routes(blueprint, registry, &exposures, &mut report);
     let needs_key = |agent: &AgentBlueprint| {
         let own = agent.model.provider.as_ref().is_some_and(|own| own.value != blueprint.llm.provider.value);
         !agent.external && !asks_no_model(registry, agent) && !own
@@ -107,6 +102,36 @@ pub fn wire<'a>(
         .filter_map(|choice| plan(registry, Category::Observability, choice, &mut report))
         .collect();
     report.into_result(Wiring { blueprint, routes, exposures, store, agents, observers })
+}
+
+/// The routes of a blueprint in a process that hosts this much, with every problem of theirs. Pure.
+pub fn check_routes<'a>(
+    blueprint: &'a Blueprint,
+    registry: &Registry,
+    hosting: Hosting<'_>,
+    report: &mut Report,
+) -> Vec<PlannedRoute<'a>> {
+    checked_routes(blueprint, registry, &plan_exposures(blueprint, hosting), report)
+}
+
+fn checked_routes<'a>(
+    blueprint: &'a Blueprint,
+    registry: &Registry,
+    exposures: &[PlannedExposure<'_>],
+    report: &mut Report,
+) -> Vec<PlannedRoute<'a>> {
+    let routes = plan_routes(blueprint, registry, exposures, report);
+    for route in &routes {
+        let Ok(descriptor) = registry.find(Category::AgentComm, &route.comm) else { continue };
+        match route.endpoint {
+            Some(endpoint) => {
+                let problems = (descriptor.check)(&route_params(route)).into_iter();
+                report.extend(problems.map(|problem| problem_of_row(endpoint, "used", problem)));
+            }
+            None => check_params(descriptor, &route_params(route), &route.params, report),
+        }
+    }
+    routes
 }
 
 fn plan_agent<'a>(
@@ -257,21 +282,39 @@ pub(super) fn find<'a>(
         .ok()
 }
 
-/// A problem of an endpoint's row, placed as closely as its path allows.
+/// A problem of an endpoint that is to listen, placed as closely as its path allows.
 pub(crate) fn refused_row(endpoint: &EndpointBlueprint, problem: Problem) -> Diagnostic {
+    problem_of_row(endpoint, "listened for", problem)
+}
+
+/// A problem of an endpoint, placed as closely as its path allows; `what` is what cannot be done with it.
+fn problem_of_row(endpoint: &EndpointBlueprint, what: &str, problem: Problem) -> Diagnostic {
     let pointer = pointer(&problem.path);
     let first = pointer.split('/').next().unwrap_or_default();
+    let header = |name: &str| endpoint.headers.iter().find(|(known, _)| known.value == name);
     let at = match (first, &endpoint.a2a, &endpoint.url) {
         ("a2a", Some(a2a), _) => a2a.locate(pointer.strip_prefix("a2a").unwrap_or_default()),
         ("url", _, Some(url)) => url.at.clone(),
         ("usage", ..) => endpoint.usage.at.clone(),
+        ("timeout", ..) if endpoint.timeout_seconds.is_some() => {
+            endpoint.timeout_seconds.as_ref().map_or(&endpoint.at, |timeout| &timeout.at).clone()
+        }
+        ("headers", ..) => {
+            let name = problem.path.strip_prefix("headers.").unwrap_or_default();
+            header(name).map_or(&endpoint.at, |(name, _)| &name.at).clone()
+        }
         (key, ..) if endpoint.params.value().get(key).is_some() => endpoint.params.locate(&pointer),
         _ => endpoint.at.clone(),
     };
     let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
     let agent = endpoint.agent.shown();
-    let message = format!("the endpoint of `{agent}` cannot be listened for:{place} {}", problem.message);
-    Diagnostic::error("mas::params::invalid", &at, message).help_if(problem.help)
+    let message = format!("the endpoint of `{agent}` cannot be {what}:{place} {}", problem.message);
+    let hide = |text: String| {
+        let text = endpoint.params.hide_secrets(text);
+        endpoint.a2a.as_ref().map_or_else(|| text.clone(), |a2a| a2a.hide_secrets(text.clone()))
+    };
+    let help = problem.help.map(hide);
+    Diagnostic::error("mas::params::invalid", &at, hide(message)).help_if(help)
 }
 
 /// A path such as `a2a.security[0]` as the steps of a JSON pointer.

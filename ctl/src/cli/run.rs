@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{TeamArgs, filled};
+use super::{RouteArgs, TeamArgs, filled};
 
 /// Arguments of `run-mas` and `chat`.
 #[derive(Debug, Args)]
@@ -34,6 +34,8 @@ pub(crate) struct RunArgs {
     pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+    #[command(flatten)]
+    pub(crate) routes: RouteArgs,
 }
 
 /// Arguments of `serve`.
@@ -53,6 +55,8 @@ pub(crate) struct ServeArgs {
     pub(crate) events: EventArgs,
     #[command(flatten)]
     pub(crate) team: TeamArgs,
+    #[command(flatten)]
+    pub(crate) routes: RouteArgs,
 }
 
 /// A host and a port.

@@ -15,7 +15,7 @@ use mas_core::{
 use serde_json::{Value, json};
 
 use crate::{
-    cli::{CardCommand, CardShowArgs, CardSignArgs, CardVerifyArgs},
+    cli::{CardCommand, CardShowArgs, CardSignArgs, CardVerifyArgs, RouteArgs},
     console,
     conversation::build_context,
     exit::Exit,
@@ -37,7 +37,7 @@ pub(crate) async fn run(command: &CardCommand, around: &Surroundings) -> Exit {
 }
 
 fn show(args: &CardShowArgs, around: &Surroundings) -> Exit {
-    let resolved = match setup::blueprint(&args.manifest, &args.team, around) {
+    let resolved = match setup::blueprint(&args.manifest, &args.team, &RouteArgs::default(), around) {
         Ok(resolved) => resolved,
         Err(report) => return setup::invalid(&report, args.json),
     };

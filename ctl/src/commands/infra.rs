@@ -153,7 +153,9 @@ fn provides(documents: &[InfraDocument]) -> Vec<Provided> {
                 name: middleware.middleware.shown().to_owned(),
                 detail: Vec::new(),
             }),
-            InfraDocument::Application(endpoints) => rows.extend(endpoints.iter().map(of_endpoint)),
+            InfraDocument::Application(application) => {
+                rows.extend(application.endpoints.iter().map(of_endpoint));
+            }
             InfraDocument::Tools(tools) => rows.extend(tools.iter().map(|(name, implementation)| Provided {
                 what: "tool",
                 name: name.shown().to_owned(),

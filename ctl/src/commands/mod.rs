@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod flavour;
 mod infra;
+mod live;
 mod models;
 mod new;
 mod plan;
@@ -44,10 +45,12 @@ fn dispatch(cli: Cli) -> Exit {
     }
     let around = || Surroundings::take(env.as_deref());
     match cli.command {
-        Command::Validate(args) => with_registry(|registry| validate::run(&args, registry, &around())),
+        Command::Validate(args) => {
+            with_registry(|registry| block_on(validate::run(&args, registry, &around())))
+        }
         Command::Config { command } => config::run(&command, &around()),
         Command::Registry { command } => with_registry(|registry| registry::run(&command, registry)),
-        Command::Plan(args) => with_registry(|registry| plan::run(&args, registry, &around())),
+        Command::Plan(args) => with_registry(|registry| block_on(plan::run(&args, registry, &around()))),
         Command::Models { command } => {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
         }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::plan::table;
 use crate::{
-    cli::{ModelsArgs, ModelsCommand},
+    cli::{ModelsArgs, ModelsCommand, RouteArgs},
     console,
     conversation::build_context,
     exit::Exit,
@@ -61,7 +61,7 @@ fn declared(args: &ModelsArgs, around: &Surroundings) -> Result<(Declared, Repor
     let mut name = |model: &Located<String>, by: &str| declared.push((model.value.clone(), by.to_owned()));
     let (llm, warnings) = match &args.manifest {
         Some(manifest) => {
-            let resolved = setup::blueprint(manifest, &args.team, around)?;
+            let resolved = setup::blueprint(manifest, &args.team, &RouteArgs::default(), around)?;
             for (model, agent) in own_models(&resolved.blueprint) {
                 name(&model.id, agent);
             }

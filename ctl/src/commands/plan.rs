@@ -10,25 +10,39 @@ use mas_core::{
 };
 use serde_json::{Value, json};
 
+use super::live::Live;
 use crate::{cli::PlanArgs, console, exit::Exit, setup, surroundings::Surroundings};
 
 /// Shows the plan of `run-mas`.
-pub(crate) fn run(args: &PlanArgs, registry: &Registry, around: &Surroundings) -> Exit {
-    let Resolved { blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, around) {
-        Ok(resolved) => resolved,
-        Err(report) => return setup::invalid(&report, args.json),
-    };
+pub(crate) async fn run(args: &PlanArgs, registry: &Registry, around: &Surroundings) -> Exit {
+    let Resolved { blueprint, warnings } =
+        match setup::blueprint(&args.manifest, &args.team, &args.routes, around) {
+            Ok(resolved) => resolved,
+            Err(report) => return setup::invalid(&report, args.json),
+        };
     console::err_report(&warnings);
     let wiring = match wire(&blueprint, registry, &around.environment, Hosting::Everything) {
         Ok(wiring) => wiring,
         Err(report) => return setup::invalid(&report, args.json),
     };
+    let live = if args.live { Some(Live::ask(&wiring.routes, registry, around).await) } else { None };
+    let problems = live.as_ref().map(Live::problems).unwrap_or_default();
     if args.json {
-        console::out_json(&to_json(&wiring));
+        let mut plan = to_json(&wiring);
+        if let (Some(live), Some(plan)) = (&live, plan.as_object_mut()) {
+            plan.insert("live".to_owned(), live.to_json());
+            plan.insert("findings".to_owned(), json!(problems.to_records()));
+        }
+        console::out_json(&plan);
     } else {
-        console::out(&to_text(&wiring));
+        let mut text = to_text(&wiring);
+        if let Some(live) = &live {
+            text.push_str(&live.to_text());
+        }
+        console::out(&text);
+        console::err_report(&problems);
     }
-    Exit::Done
+    if problems.has_errors() { Exit::Invalid } else { Exit::Done }
 }
 
 fn to_json(wiring: &Wiring<'_>) -> Value {

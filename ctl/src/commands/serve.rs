@@ -30,10 +30,11 @@ const DRAIN: Duration = Duration::from_secs(20);
 
 /// Serves what the arguments say until a signal ends it.
 pub(crate) async fn run(args: &ServeArgs, registry: &Registry, around: &Surroundings) -> Exit {
-    let Resolved { mut blueprint, warnings } = match setup::blueprint(&args.manifest, &args.team, around) {
-        Ok(resolved) => resolved,
-        Err(report) => return setup::invalid(&report, false),
-    };
+    let Resolved { mut blueprint, warnings } =
+        match setup::blueprint(&args.manifest, &args.team, &args.routes, around) {
+            Ok(resolved) => resolved,
+            Err(report) => return setup::invalid(&report, false),
+        };
     console::err_report(&warnings);
     conversation::choose_events(&mut blueprint, &args.events, registry);
     // Before anything listens, so that no signal is lost.

@@ -15,6 +15,7 @@ mod models;
 mod new;
 mod offline;
 mod plan;
+mod routes;
 mod run;
 mod schemas;
 mod secrets;

@@ -10,7 +10,7 @@ use crate::manifest::follow::INFRA_KINDS;
 use crate::manifest::kind::Kind;
 use crate::manifest::located::Located;
 use crate::manifest::read;
-use crate::manifest::typed::{InfraDocument, LlmDocument, MiddlewareDocument};
+use crate::manifest::typed::{ApplicationDocument, InfraDocument, LlmDocument, MiddlewareDocument};
 use crate::manifest::yaml::Node;
 
 impl Loader<'_> {
@@ -36,7 +36,9 @@ impl Loader<'_> {
                 Kind::LlmProxy | Kind::LlmLocal => {
                     infra.push(InfraDocument::Llm(Box::new(LlmDocument::of(document))));
                 }
-                Kind::Application => infra.push(InfraDocument::endpoints(&document)),
+                Kind::Application => {
+                    infra.push(InfraDocument::Application(Box::new(ApplicationDocument::of(document))));
+                }
                 Kind::ToolProvider => infra.push(self.tools_of(&document)),
                 Kind::InfraMiddleware => {
                     let middleware =

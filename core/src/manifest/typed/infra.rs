@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::tool::Implementation;
 use crate::diagnostic::Location;
 use crate::manifest::document::Document;
-use crate::manifest::environment::MissingVariable;
+use crate::manifest::environment::{MissingVariable, missing_of};
 use crate::manifest::located::{Located, Params};
 use crate::manifest::read;
 use crate::manifest::yaml::Node;
@@ -18,9 +18,18 @@ pub enum InfraDocument {
     /// Something around calls.
     Middleware(MiddlewareDocument),
     /// Where agents are reached and exposed.
-    Application(Vec<Endpoint>),
+    Application(Box<ApplicationDocument>),
     /// Tools by name.
     Tools(Vec<(Located<String>, Implementation)>),
+}
+
+/// Where agents are reached and exposed.
+#[derive(Clone, Debug)]
+pub struct ApplicationDocument {
+    /// The checked document.
+    pub document: Document,
+    /// Its rows.
+    pub endpoints: Vec<Endpoint>,
 }
 
 /// A model provider's document.
@@ -147,13 +156,43 @@ impl LlmDocument {
     }
 }
 
-impl InfraDocument {
-    pub(crate) fn endpoints(document: &Document) -> Self {
+impl ApplicationDocument {
+    pub(crate) fn of(document: Document) -> Self {
         let rows = document.get("spec.endpoints").and_then(Node::map);
         let rows = rows.into_iter().flat_map(|map| map.iter());
-        Self::Application(
-            rows.filter_map(|row| Endpoint::of(&row.key, &row.key_at, &row.value, document)).collect(),
-        )
+        let endpoints =
+            rows.filter_map(|row| Endpoint::of(&row.key, &row.key_at, &row.value, &document)).collect();
+        Self { document, endpoints }
+    }
+}
+
+impl InfraDocument {
+    /// The document whose values an override may change.
+    pub(crate) fn document(&self) -> Option<&Document> {
+        match self {
+            Self::Llm(llm) => Some(&llm.document),
+            Self::Application(application) => Some(&application.document),
+            Self::Middleware(_) | Self::Tools(_) => None,
+        }
+    }
+
+    pub(crate) fn document_mut(&mut self) -> Option<&mut Document> {
+        match self {
+            Self::Llm(llm) => Some(&mut llm.document),
+            Self::Application(application) => Some(&mut application.document),
+            Self::Middleware(_) | Self::Tools(_) => None,
+        }
+    }
+
+    /// Reads the document anew, after it was changed.
+    pub(crate) fn read_again(&mut self) {
+        match self {
+            Self::Llm(llm) => **llm = LlmDocument::of(llm.document.clone()),
+            Self::Application(application) => {
+                **application = ApplicationDocument::of(application.document.clone());
+            }
+            Self::Middleware(_) | Self::Tools(_) => {}
+        }
     }
 }
 
@@ -171,11 +210,6 @@ impl Endpoint {
             (None, Some(expose)) if expose.value => Located::new(Usage::UseAndDeploy, expose.at),
             _ => Located::new(Usage::Use, at.clone()),
         };
-        let span = node.at.span();
-        let inside = |variable: &&MissingVariable| {
-            let place = variable.at.span().start;
-            span.contains(&place)
-        };
         Some(Self {
             agent: Located::new(key.to_owned(), at.clone()),
             protocol: read::filled(node.get("protocol"))?,
@@ -188,7 +222,7 @@ impl Endpoint {
             timeout_seconds: read::number(node.get("timeout")),
             a2a: node.get("a2a").filter(|block| !block.is_null()).map(Params::of),
             params: without(node, Self::OWN),
-            missing: document.missing.iter().filter(inside).cloned().collect(),
+            missing: missing_of(node),
             dir: document.dir().to_path_buf(),
             at,
         })

@@ -6,6 +6,6 @@ mod team;
 mod tool;
 
 pub use agent::{AgentDocument, LoadedAgent, LoadedTool, ModelChoice, SeedText, ToolSource};
-pub use infra::{Endpoint, InfraDocument, LlmDocument, MiddlewareDocument, Usage};
+pub use infra::{ApplicationDocument, Endpoint, InfraDocument, LlmDocument, MiddlewareDocument, Usage};
 pub use team::{FlavourDocument, TeamDocument, TeamNode};
 pub use tool::{Implementation, Parameter, ToolDocument};

@@ -224,6 +224,11 @@ impl Map {
         self.entry(key).map(|entry| &entry.value)
     }
 
+    /// The value under a key, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| &*entry.key == key).map(|entry| &mut entry.value)
+    }
+
     /// The entries in file order.
     pub fn iter(&self) -> std::slice::Iter<'_, Entry> {
         self.entries.iter()

@@ -1,0 +1,99 @@
+//! `--bind` and `--override`: ways to agents, from the command line.
+
+use crate::bench::{Bench, Printed, team};
+
+const APP: &str = "\
+apiVersion: infra/v1
+kind: Application
+metadata: {name: app}
+spec:
+  endpoints:
+    b: {protocol: a2a, url: \"http://127.0.0.1:9\", usage: deploy}
+";
+
+/// A team whose agent `b` has an endpoint in `app.yaml`.
+fn bench() -> Bench {
+    let bench = team("rules: [{say: x}]\n");
+    bench.write("app.yaml", APP);
+    bench
+}
+
+/// What `plan` says with these flags, in one line a problem.
+fn problems(flags: &[&str]) -> String {
+    let run = bench().run(&[&["plan", "mas.yaml", "--json", "--infra-ref", "app.yaml"], flags].concat());
+    assert_eq!(run.code, Some(3), "{}{}", run.out, run.err);
+    let json = run.json();
+    let findings = json["findings"].as_array().expect("findings");
+    let line = |finding: &serde_json::Value| {
+        let text = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        let (file, column, code) = (text("file"), &finding["column"], text("code"));
+        format!("{file}:{column} {code}: {} | {}", text("message"), text("help"))
+    };
+    findings.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_binding_that_is_of_no_use_is_told_at_its_place() {
+    insta::assert_snapshot!(problems(&["--bind", "bb=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::unused: no agent delegates to `bb` | delegated to: `b`");
+    insta::assert_snapshot!(problems(&["--bind", "writer=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::unused: no agent delegates to `writer` | delegated to: `b`");
+    insta::assert_snapshot!(problems(&["--bind", "a=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::entry: `a` is the entry agent, which always runs in this process | bind an agent that is delegated to");
+    insta::assert_snapshot!(problems(&["--bind", "b=a2a://127.0.0.1:9", "--bind", "b=a2a://127.0.0.1:8"]), @"--bind:1 mas::bind::twice: `b` is bound twice |");
+}
+
+#[test]
+fn a_binding_that_cannot_be_read_shows_how_it_is_written() {
+    for command in ["plan", "run-mas", "chat", "serve", "validate"] {
+        let run = bench().run(&[command, "mas.yaml", "--bind", "b=127.0.0.1:9"]);
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{command}");
+        assert!(run.err.contains("NAME=a2a://HOST:PORT"), "{command}: {}", run.err);
+    }
+}
+
+#[test]
+fn an_override_that_fits_nothing_shows_its_place() {
+    let run = bench().run(&["plan", "mas.yaml", "--override", "infra:spec.model.allowed=[x]"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(3), ""));
+    insta::assert_snapshot!(run.err, @r#"
+    mas::override::unknown
+
+      × there is no `model` in `spec`
+       ╭─[--override:1:12]
+     1 │ infra:spec.model.allowed=[x]
+       ·            ─────
+       ╰────
+      help: did you mean `models`?
+    "#);
+}
+
+fn both(flags: &[&str]) -> Vec<(&'static str, Printed)> {
+    let commands = ["plan", "run-mas", "chat", "serve", "validate"];
+    commands
+        .into_iter()
+        .map(|command| (command, bench().run(&[&[command, "mas.yaml"], flags].concat())))
+        .collect()
+}
+
+#[test]
+fn every_command_that_wires_a_team_takes_them() {
+    for (command, run) in both(&["--override", "infra:spec.nowhere.x=1"]) {
+        assert_eq!(run.code, Some(3), "{command}");
+        let said = run.out + &run.err;
+        assert!(
+            said.contains("there is no `nowhere`") && said.contains("--override:1:12"),
+            "{command}: {said}"
+        );
+    }
+    for (command, run) in both(&["--bind", "bb=a2a://127.0.0.1:9"]) {
+        assert_eq!(run.code, Some(3), "{command}");
+        assert!((run.out + &run.err).contains("no agent delegates to `bb`"), "{command}");
+    }
+}
+
+#[test]
+fn a_changed_endpoint_is_what_the_plan_shows() {
+    let url = "infra:spec.endpoints[\"b\"].url=http://127.0.0.1:10";
+    let flags = ["plan", "mas.yaml", "--json", "--infra-ref", "app.yaml", "--override", url];
+    assert_eq!(bench().run(&flags).json()["exposures"][0]["url"], "http://127.0.0.1:10");
+    let run = bench().run(&["validate", "mas.yaml", "--infra-ref", "app.yaml", "--override", url]);
+    assert_eq!(run.code, Some(0), "{}", run.out);
+}
