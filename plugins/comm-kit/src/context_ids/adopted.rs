@@ -64,3 +64,28 @@ impl Adopted {
         self.uses
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many are remembered, and the one that was not used for longest goes first.
+    #[test]
+    fn b3_06_what_is_remembered_is_bounded() {
+        let mut adopted = Adopted::new(2);
+        adopted.put("a", Some("1".into()));
+        adopted.touch("b");
+        assert_eq!(adopted.get("a"), Some(Some("1".into())));
+        adopted.put("c", Some("3".into()));
+        assert_eq!(adopted.get("b"), None, "it was not used for longest");
+        assert_eq!((adopted.get("a"), adopted.get("c")), (Some(Some("1".into())), Some(Some("3".into()))));
+        adopted.touch("a");
+        assert_eq!(adopted.get("a"), Some(Some("1".into())), "an id stays that one");
+        for n in 0..1000 {
+            adopted.put(&n.to_string(), None);
+            adopted.put("a", Some("2".into()));
+        }
+        assert_eq!((adopted.known.len(), adopted.by_use.len()), (2, 2));
+        assert_eq!(adopted.get("a"), Some(Some("2".into())));
+    }
+}

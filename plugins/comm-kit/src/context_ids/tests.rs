@@ -41,3 +41,17 @@ proptest! {
         }
     }
 }
+
+/// An id is a function of secret, agent and conversation: nothing is kept but what agents gave, and what is forgotten
+/// is derived again.
+#[test]
+fn b3_02_b3_06_a_forgotten_conversation_has_its_derived_id_again() {
+    let ids = ContextIds { adopted: Mutex::new(Adopted::new(1)), ..ContextIds::derived(b"s") };
+    let derived = ids.get("fares", "k1");
+    assert_eq!(derived, ContextIds::derived(b"s").get("fares", "k1"));
+    let theirs = Arc::from("theirs");
+    ids.settle("fares", "k1", derived.id.as_deref(), Some(&theirs)).expect("it is adopted");
+    assert_eq!(ids.get("fares", "k1"), Context { id: Some(theirs), is_first: false });
+    ids.settle("fares", "k2", None, None).expect("it is as it was sent");
+    assert_eq!(ids.get("fares", "k1"), derived);
+}

@@ -36,6 +36,17 @@ pub(super) struct Artifacts {
     weight: usize,
 }
 
+/// When artifacts are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    /// While more may come.
+    Meanwhile,
+    /// At the end, where one of them is the answer.
+    Answered,
+    /// At the end, where none of them is the answer that was not taken for it already.
+    Beside,
+}
+
 #[derive(Debug)]
 struct Entry {
     /// All but the parts.
@@ -169,14 +180,19 @@ impl Artifacts {
         self.changed = (0..self.list.len()).collect();
     }
 
-    /// Tells what is new.
-    pub(super) fn tell(&mut self, ended: bool, out: &mut Vec<EventKind>) {
-        self.decide(ended);
-        // What an artifact is has to be known before it is told.
-        let Some(answer) = self.answer else { return };
+    /// Tells what is new. What an artifact is has to be known before it is told.
+    pub(super) fn tell(&mut self, when: When, out: &mut Vec<EventKind>) {
+        match when {
+            When::Meanwhile => self.decide(false),
+            When::Answered => self.decide(true),
+            When::Beside => {}
+        }
+        if self.answer.is_none() && when == When::Meanwhile {
+            return;
+        }
         for at in std::mem::take(&mut self.changed) {
             let Some(entry) = self.list.get_mut(at) else { continue };
-            if at == answer && !self.spoiled {
+            if Some(at) == self.answer && !self.spoiled {
                 entry.tell_text(out);
             } else {
                 entry.tell_pieces(out);

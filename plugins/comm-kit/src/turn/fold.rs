@@ -7,7 +7,13 @@ use mas_contracts::{
     Part, Reply, Result, Speaker, Task, TaskMessage, TaskState, TaskStatus, Usage, text_of,
 };
 
-use super::{Answer, Update, artifacts::Artifacts, metadata, pieces::Pieces, said::Said};
+use super::{
+    Answer, Update,
+    artifacts::{Artifacts, When},
+    metadata,
+    pieces::Pieces,
+    said::Said,
+};
 
 /// How many bytes of an unfinished answer an error shows.
 const PARTIAL: usize = 200;
@@ -158,7 +164,7 @@ impl Fold {
             }
             Update::Artifact { artifact, append, last_chunk, .. } => {
                 self.artifacts.take(&artifact, append, last_chunk);
-                self.artifacts.tell(false, out);
+                self.artifacts.tell(When::Meanwhile, out);
             }
         }
         let weight = self.artifacts.weight().saturating_add(self.said.weight());
@@ -196,7 +202,7 @@ impl Fold {
         if self.is_stale() && !ended {
             self.artifacts.are_old();
         }
-        self.artifacts.tell(false, out);
+        self.artifacts.tell(When::Meanwhile, out);
         self.status(&task.status, out);
     }
 
@@ -216,6 +222,10 @@ impl Fold {
             return;
         }
         let changed = self.state.replace(state) != Some(state);
+        if changed {
+            // What it said of an earlier state is over.
+            self.last = None;
+        }
         let text = match &status.message {
             Some(message) if state.is_terminal() || state.is_interrupted() => {
                 let known =
@@ -256,13 +266,14 @@ impl Fold {
     /// The reply, and what of it was not told yet.
     pub(super) fn into_reply(mut self, out: &mut Vec<EventKind>) -> Reply {
         let end = self.end();
-        self.artifacts.tell(end == End::Done, out);
+        let answered = end == End::Done && self.only.is_none() && !self.last_is_answer();
+        self.artifacts.tell(if answered { When::Answered } else { When::Beside }, out);
         let told = self.artifacts.has_spoken();
         let (task, context, state) = (self.task.take(), self.context.take(), self.state);
         let last = self.last.take();
         let says = last.as_ref().map(|last| text_of(&last.parts)).filter(|text| !text.is_empty());
         let (form, parts, artifacts) = match end {
-            End::Done => self.into_done(last.as_deref()),
+            End::Done => self.into_done(last.as_deref(), answered),
             _ => (Form::Status, parts_of(last.as_deref()), self.artifacts.into_list()),
         };
         let is_answer = end == End::Done && form == Form::Status;
@@ -277,18 +288,22 @@ impl Fold {
 
     /// What a task that ended well gave: the artifacts, else what its last status says, else what was said before. A
     /// status that says so is the answer beside them.
-    fn into_done(self, last: Option<&TaskMessage>) -> (Form, Vec<Part>, Vec<Artifact>) {
+    fn into_done(self, last: Option<&TaskMessage>, answered: bool) -> (Form, Vec<Part>, Vec<Artifact>) {
         let says = parts_of(last);
         if let Some(only) = &self.only {
             return (Form::Message, parts_of(Some(only)), self.artifacts.into_list());
         }
-        let is_answer = last.is_some_and(|last| metadata::is_answer(&last.metadata));
-        if self.artifacts.has_content() && !is_answer {
+        if self.artifacts.has_content() && answered {
             let (answer, beside) = self.artifacts.into_answer();
             return (Form::Artifact, answer, beside);
         }
         let parts = if says.is_empty() { self.said.into_parts() } else { says };
         (Form::Status, parts, self.artifacts.into_list())
+    }
+
+    /// Whether the last status says that it is the answer although there are artifacts.
+    fn last_is_answer(&self) -> bool {
+        self.last.as_ref().is_some_and(|last| metadata::is_answer(&last.metadata))
     }
 
     fn end(&self) -> End {

@@ -8,7 +8,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::AcqRel, Ordering::Acquire},
     },
     time::Duration,
@@ -76,8 +76,8 @@ pub(super) struct Guard {
     /// Whether the task waits for a person.
     waits: bool,
     ended: bool,
-    /// The message that is out, as long as nothing came back.
-    opening: Option<BoxFuture<'static, Result<Opened>>>,
+    /// The message that is out, as long as nothing came back. Never locked: the lock makes it one that can be shared.
+    opening: Mutex<Option<BoxFuture<'static, Result<Opened>>>>,
 }
 
 impl Guard {
@@ -98,14 +98,15 @@ impl Guard {
             task: None,
             waits: false,
             ended: false,
-            opening: None,
+            opening: Mutex::default(),
         }
     }
 
     /// Waits for the first word on a message. Dropped meanwhile, the guard goes on with it.
     pub(super) async fn open(&mut self, opening: BoxFuture<'static, Result<Opened>>) -> Result<Opened> {
-        let opened = self.opening.insert(opening).await;
-        self.opening = None;
+        let place = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let opened = place.insert(opening).await;
+        *place = None;
         opened
     }
 
@@ -131,7 +132,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        let opening = self.opening.take();
+        let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if !self.is_wanted() || (self.task.is_none() && opening.is_none()) {
             return;
         }
