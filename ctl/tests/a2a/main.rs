@@ -10,7 +10,10 @@
     reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
 )]
 
+mod bridge;
+mod calls;
 mod kit;
 mod peers;
 mod served;
+mod signed;
 mod webhook;

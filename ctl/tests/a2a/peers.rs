@@ -25,6 +25,13 @@ fn is_here(name: &str, probe: &mut Command) -> bool {
     found
 }
 
+/// The Python of the SDK, if it is here.
+pub(crate) fn has_python() -> Option<Command> {
+    let mut probe = program("MAS_A2A_PYTHON", "python3");
+    let here = is_here("a2a-python", probe.args(["-c", "import a2a.compat.v0_3, grpc"]));
+    here.then(|| program("MAS_A2A_PYTHON", "python3"))
+}
+
 fn program(variable: &str, default: &str) -> Command {
     Command::new(std::env::var(variable).unwrap_or_else(|_| default.to_owned()))
 }
@@ -52,10 +59,7 @@ fn speak(served: &Served, mut peer: Command, script: &str, binding: &str, versio
 
 #[test]
 fn the_python_sdk_speaks_every_binding_of_both_versions() {
-    if !is_here(
-        "a2a-python",
-        program("MAS_A2A_PYTHON", "python3").args(["-c", "import a2a.compat.v0_3, grpc"]),
-    ) {
+    if has_python().is_none() {
         return;
     }
     let served = Served::start("both-versions.yaml");
@@ -85,7 +89,7 @@ fn the_python_sdk_of_v03_speaks_every_binding() {
 }
 
 /// Whether a package of JS is there.
-fn has_package(name: &str, package: &str) -> bool {
+pub(crate) fn has_package(name: &str, package: &str) -> bool {
     let probe =
         format!("require('node:module').createRequire(process.env.MAS_A2A_JS + '/x.js')('{package}')");
     is_here(name, Command::new("node").args(["-e", &probe]))

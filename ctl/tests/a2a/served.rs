@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// No answer takes longer than this.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -23,7 +23,9 @@ pub(crate) struct Served {
     stderr: BufReader<ChildStderr>,
     /// Where it listens for HTTP, as `host:port`.
     pub(crate) http: String,
-    _home: tempfile::TempDir,
+    /// Where it listens for gRPC.
+    pub(crate) grpc: String,
+    home: tempfile::TempDir,
 }
 
 impl Drop for Served {
@@ -34,14 +36,21 @@ impl Drop for Served {
 }
 
 impl Served {
-    /// Serves with an infra file of the example, on a port that the system chooses.
+    /// Serves with an infra file of the example, on ports that the system chooses.
     pub(crate) fn start(infra: &str) -> Self {
-        let home = tempfile::tempdir().expect("a temporary folder");
-        // The system chooses the ports.
         let text = std::fs::read_to_string(example(infra)).expect("the example has it");
-        let text = text.replace("grpc_port: 9998", "grpc_port: 0");
+        Self::with(&text, &[])
+    }
+
+    /// Serves with the text of an infra file, and files beside it.
+    pub(crate) fn with(infra: &str, files: &[(&str, &str)]) -> Self {
+        let home = tempfile::tempdir().expect("a temporary folder");
         let chosen = home.path().join("infra.yaml");
+        let text = infra.replace("grpc_port: 9998", "grpc_port: 0");
         std::fs::write(&chosen, text).expect("the file is written");
+        for (name, text) in files {
+            std::fs::write(home.path().join(name), text).expect("the file is written");
+        }
         let mut command = Command::new(env!("CARGO_BIN_EXE_mas-ctl"));
         command.arg("serve").arg(example("agent.yaml")).arg("--infra-ref").arg(&chosen);
         command.args(["--listen", "127.0.0.1:0", "--no-events"]);
@@ -54,34 +63,46 @@ impl Served {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
         let stderr = BufReader::new(child.stderr.take().expect("it has a stderr"));
-        let mut served = Self { child, stderr, http: String::new(), _home: home };
+        let mut served = Self { child, stderr, http: String::new(), grpc: String::new(), home };
         let mut said = String::new();
         while !said.contains("\nReady.") {
             let mut line = String::new();
             served.stderr.read_line(&mut line).expect("stderr is text");
             assert!(!line.is_empty(), "it ends: {said}");
-            if let Some((_, socket)) = line.split_once("(http on ") {
-                socket.trim_end().trim_end_matches(')').clone_into(&mut served.http);
+            for (word, place) in [("(http on ", &mut served.http), ("(grpc on ", &mut served.grpc)] {
+                if let Some((_, socket)) = line.split_once(word) {
+                    socket.trim_end().trim_end_matches(')').clone_into(place);
+                }
             }
             said.push_str(&line);
         }
         served
     }
 
+    /// A file beside its infra file.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
     /// Sends a request and leaves its answer to be read.
     pub(crate) fn open(&self, verb: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.http).expect("it listens");
-        stream.set_read_timeout(Some(LIMIT)).expect("a limit");
-        let mut head = format!("{verb} {path} HTTP/1.0\r\nhost: {}\r\n", self.http);
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        if !body.is_empty() {
-            head.push_str(&format!("content-length: {}\r\n", body.len()));
-        }
-        stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("it is sent");
-        Answer::read(stream)
+        request(&self.http, verb, path, headers, body)
     }
+}
+
+/// Sends a request to a socket and leaves its answer to be read.
+pub(crate) fn request(socket: &str, verb: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    let mut stream = TcpStream::connect(socket).expect("it listens");
+    stream.set_read_timeout(Some(LIMIT)).expect("a limit");
+    let mut head = format!("{verb} {path} HTTP/1.0\r\nhost: {socket}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !body.is_empty() {
+        head.push_str(&format!("content-length: {}\r\n", body.len()));
+    }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).expect("it is sent");
+    Answer::read(stream)
 }
 
 /// An answer whose head is read.
@@ -132,143 +153,5 @@ impl Answer {
                 return Some(serde_json::from_str(data).expect("an event is JSON"));
             }
         }
-    }
-}
-
-/// A binding over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binding {
-    JsonRpc,
-    Rest,
-}
-
-pub(crate) const BINDINGS: [Binding; 2] = [Binding::JsonRpc, Binding::Rest];
-
-/// How an operation failed.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
-    /// The code of JSON-RPC, or the status of HTTP.
-    pub(crate) code: i64,
-    /// The reason of its `ErrorInfo`.
-    pub(crate) reason: String,
-    /// The whole error.
-    pub(crate) error: Value,
-}
-
-/// Opens the answer of an operation of v1.0.
-pub(crate) fn open(
-    served: &Served,
-    binding: Binding,
-    operation: &str,
-    params: &Value,
-    more: &[(&str, &str)],
-) -> Answer {
-    let mut headers = vec![("content-type", "application/json"), ("a2a-version", "1.0")];
-    headers.retain(|(name, _)| more.iter().all(|(other, _)| other != name));
-    headers.extend_from_slice(more);
-    if binding == Binding::JsonRpc {
-        let call = json!({"jsonrpc": "2.0", "id": 7, "method": operation, "params": params});
-        return served.open("POST", "/", &headers, &call.to_string());
-    }
-    let text = |name: &str| params[name].as_str().unwrap_or_default();
-    let (verb, path) = match operation {
-        "SendMessage" => ("POST", "/message:send".to_owned()),
-        "SendStreamingMessage" => ("POST", "/message:stream".to_owned()),
-        "GetTask" => ("GET", format!("/tasks/{}", text("id"))),
-        "ListTasks" => ("GET", "/tasks".to_owned()),
-        "CancelTask" => ("POST", format!("/tasks/{}:cancel", text("id"))),
-        "SubscribeToTask" => ("POST", format!("/tasks/{}:subscribe", text("id"))),
-        "CreateTaskPushNotificationConfig" => {
-            ("POST", format!("/tasks/{}/pushNotificationConfigs", text("taskId")))
-        }
-        "ListTaskPushNotificationConfigs" => {
-            ("GET", format!("/tasks/{}/pushNotificationConfigs", text("taskId")))
-        }
-        "GetTaskPushNotificationConfig" | "DeleteTaskPushNotificationConfig" => {
-            let verb = if operation.starts_with("Get") { "GET" } else { "DELETE" };
-            (verb, format!("/tasks/{}/pushNotificationConfigs/{}", text("taskId"), text("id")))
-        }
-        "GetExtendedAgentCard" => ("GET", "/extendedAgentCard".to_owned()),
-        other => panic!("`{other}` is no operation"),
-    };
-    let mut path = format!("/a2a/rest{path}");
-    if verb == "POST" {
-        return served.open(verb, &path, &headers, &params.to_string());
-    }
-    let mut mark = '?';
-    for (name, value) in params.as_object().into_iter().flatten() {
-        if !matches!(name.as_str(), "id" | "taskId") {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            path.push_str(&format!("{mark}{name}={value}"));
-            mark = '&';
-        }
-    }
-    headers.retain(|(name, _)| *name != "content-type");
-    served.open(verb, &path, &headers, "")
-}
-
-/// What an answer is: a result, or how it failed.
-pub(crate) fn outcome(binding: Binding, answer: Answer) -> Result<Value, Refused> {
-    let status = answer.status;
-    let body = answer.json();
-    let error = &body["error"];
-    if error.is_null() {
-        return Ok(if binding == Binding::JsonRpc { body["result"].clone() } else { body });
-    }
-    let (code, details) = match binding {
-        Binding::JsonRpc => (error["code"].as_i64().expect("a code"), &error["data"]),
-        Binding::Rest => {
-            assert_eq!(error["code"], status);
-            (i64::from(status), &error["details"])
-        }
-    };
-    let info = details.as_array().into_iter().flatten().find(|detail| {
-        detail["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
-            && detail["domain"] == "a2a-protocol.org"
-    });
-    let reason = info.and_then(|info| info["reason"].as_str()).unwrap_or_default().to_owned();
-    Err(Refused { code, reason, error: error.clone() })
-}
-
-/// Calls an operation that answers once.
-pub(crate) fn call(
-    served: &Served,
-    binding: Binding,
-    operation: &str,
-    params: &Value,
-) -> Result<Value, Refused> {
-    outcome(binding, open(served, binding, operation, params, &[]))
-}
-
-/// A stream of an operation; how it failed, if there is none.
-pub(crate) fn stream(
-    served: &Served,
-    binding: Binding,
-    operation: &str,
-    params: &Value,
-) -> Result<Events, Refused> {
-    let answer = open(served, binding, operation, params, &[]);
-    if answer.header("content-type").starts_with("text/event-stream") {
-        return Ok(Events { binding, answer });
-    }
-    Err(outcome(binding, answer).expect_err("an answer that is no stream is a failure"))
-}
-
-/// The events of a stream, without what a binding puts around them.
-pub(crate) struct Events {
-    binding: Binding,
-    answer: Answer,
-}
-
-impl Iterator for Events {
-    type Item = Value;
-
-    fn next(&mut self) -> Option<Value> {
-        let event = self.answer.event()?;
-        if self.binding == Binding::Rest {
-            return Some(event);
-        }
-        assert_eq!((&event["jsonrpc"], &event["id"]), (&json!("2.0"), &json!(7)), "{event}");
-        Some(event["result"].clone())
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Kit;
-use crate::served::Binding;
+use crate::calls::Binding;
 
 const PATH: &str = "/.well-known/agent-card.json";
 

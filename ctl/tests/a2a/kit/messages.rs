@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    Kit, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, assert_refused, finished, id, said, said_to, sent, waiting,
+    INVALID, Kit, NO_SUCH_TYPE, NOT_CANCELABLE, NOT_FOUND, UNSUPPORTED, assert_refused, finished, id, said,
+    said_to, sent, waiting,
 };
-use crate::served::{Binding, call};
+use crate::calls::{Binding, call};
 
 pub(super) fn send(kit: &Kit, binding: Binding) {
     let task = finished(&kit.full, binding);
@@ -26,7 +27,7 @@ pub(super) fn unknown_media_type(kit: &Kit, binding: Binding) {
     let mut request = said("tck-send-003", "");
     request["message"]["parts"] = json!([{"raw": "dGNr", "mediaType": "application/x-unknown"}]);
     let refused = call(&kit.plain, binding, "SendMessage", &request);
-    assert_refused(refused, binding, ("CONTENT_TYPE_NOT_SUPPORTED", -32005, 400));
+    assert_refused(refused, binding, NO_SUCH_TYPE);
     // An agent that takes everything takes this.
     assert_eq!(sent(&kit.full, binding, &request)["status"]["state"], "TASK_STATE_COMPLETED");
 }
@@ -184,8 +185,7 @@ pub(super) fn context_of_another_task(kit: &Kit, binding: Binding) {
     let task = waiting(&kit.full, binding);
     let mut request = said_to(&task, "tck-mismatch", "more");
     request["message"]["contextId"] = json!(id("another"));
-    let refused = call(&kit.full, binding, "SendMessage", &request).expect_err("they do not fit");
-    assert_eq!(refused.code, if binding == Binding::JsonRpc { -32602 } else { 400 });
+    assert_refused(call(&kit.full, binding, "SendMessage", &request), binding, INVALID);
 }
 
 /// A task to which three messages were said, two under one id, as the kit does.

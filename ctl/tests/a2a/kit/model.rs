@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Kit, finished, said, sent};
-use crate::served::{Binding, call};
+use crate::calls::{Binding, call};
 
 /// Calls a function with every key and value of a document.
 fn walk(value: &Value, see: &mut impl FnMut(&str, &Value)) {

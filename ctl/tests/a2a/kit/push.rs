@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Kit, NOT_FOUND, assert_refused, finished, id, said, said_to, sent};
 use crate::{
-    served::{Binding, call},
+    calls::{Binding, call},
     webhook::Webhook,
 };
 

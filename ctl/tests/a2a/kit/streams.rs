@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Kit, NOT_FOUND, UNSUPPORTED, assert_refused, finished, id, said, said_to, sent, waiting};
-use crate::served::{Binding, Events, call, open, stream};
+use crate::calls::{Binding, Events, call, open, stream};
 
 fn streamed(kit: &Kit, binding: Binding, prefix: &str) -> Vec<Value> {
     let events = stream(&kit.full, binding, "SendStreamingMessage", &said(prefix, "Hello"));

@@ -92,11 +92,11 @@ pub(super) fn read_time(of: Timestamp, path: Path<'_>, problems: &mut Problems) 
     time
 }
 
-/// Writes a time since the Unix epoch.
+/// Writes a time since the Unix epoch, to the millisecond as JSON has it: all bindings say the same (section 5.1).
 pub(super) fn write_time(of: Duration) -> Timestamp {
     Timestamp {
         seconds: of.as_secs().try_into().unwrap_or(i64::MAX),
-        nanos: of.subsec_nanos().try_into().unwrap_or_default(),
+        nanos: (of.subsec_millis() * 1_000_000).try_into().unwrap_or_default(),
     }
 }
 
@@ -132,10 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn times_are_kept_to_the_nanosecond_and_refused_before_1970() {
+    fn times_are_written_to_the_millisecond_and_refused_before_1970() {
         let mut problems = Problems::default();
         let time = Duration::new(1_761_647_400, 7_000_001);
-        assert_eq!(read_time(write_time(time), Path::Root, &mut problems), Some(time));
+        let shown = Duration::new(1_761_647_400, 7_000_000);
+        assert_eq!(read_time(write_time(time), Path::Root, &mut problems), Some(shown));
         for (seconds, nanos) in [(-1, 0), (1, -1), (1, 1_000_000_000)] {
             assert_eq!(read_time(Timestamp { seconds, nanos }, Path::Root, &mut problems), None);
         }
