@@ -40,6 +40,8 @@ pub struct TurnRequest {
     pub timeout: Option<Duration>,
     /// Agents above it in other processes, outermost first.
     pub ancestry: Vec<Arc<str>>,
+    /// Delegations that led to it in other processes; the length of `ancestry` counts if that is more.
+    pub depth: u16,
     /// The W3C trace to continue.
     pub traceparent: Option<Arc<str>>,
 }

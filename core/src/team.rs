@@ -229,7 +229,7 @@ impl Team {
     }
 
     /// Whether a turn that comes from other agents' turns may run: loops and depth count across processes.
-    fn permit(&self, ancestry: &[Arc<str>], agent: &Arc<str>) -> Result<()> {
+    fn permit(&self, ancestry: &[Arc<str>], depth: u16, agent: &Arc<str>) -> Result<()> {
         let path = || ancestry.iter().chain([agent]).map(|id| &**id).collect::<Vec<_>>().join(" -> ");
         if ancestry.contains(agent) {
             let path = path();
@@ -239,7 +239,7 @@ impl Team {
                 .with("path", path));
         }
         let limit = self.limits.tree.depth;
-        if ancestry.len() > usize::from(limit) {
+        if depth > limit {
             let path = path();
             return Err(Error::new(
                 ErrorKind::Limit,
@@ -257,7 +257,8 @@ impl Team {
             Some(id) => self.agent(id)?,
             None => self.agent(&self.agents()?.entry)?,
         };
-        self.permit(&request.ancestry, &agent.profile.id)?;
+        let depth = u16::try_from(request.ancestry.len()).unwrap_or(u16::MAX).max(request.depth);
+        self.permit(&request.ancestry, depth, &agent.profile.id)?;
         let new_id = || self.ids.next_id();
         let named = request.session.unwrap_or_else(new_id);
         let session_id = Thread::root_key(named.clone());
@@ -265,7 +266,6 @@ impl Team {
         let remember = request.turn.is_some() || keep;
         let turn = request.turn.unwrap_or_else(new_id);
         let feed = Feed::new(self.observers.clone(), tap, keep);
-        let depth = u16::try_from(request.ancestry.len()).unwrap_or(u16::MAX);
         let tree = Tree::new(self.limits.tree, self.clock.clone());
         let tree = Arc::new(
             tree.owned_by(request.owner.clone()).below(request.ancestry).traced(request.traceparent),

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mas_contracts::{Audience, Event, EventKind, EventSink, Reply};
+use mas_contracts::{Audience, CallId, Event, EventKind, EventSink, Reply};
 
 use crate::{console, prompts::YOU};
 
@@ -19,6 +19,8 @@ struct State {
     said: String,
     /// Whether the speaker was named and the line is still open.
     open: bool,
+    /// Delegations under way: what an agent elsewhere says is told in the turn that waits for it.
+    delegations: Vec<CallId>,
 }
 
 impl Screen {
@@ -82,8 +84,13 @@ impl EventSink for Screen {
         }
         match &event.kind {
             EventKind::TextDelta { audience: Audience::Answer, text } if !text.is_empty() => {
-                self.say(&mut self.lock(), text);
+                let mut state = self.lock();
+                if !state.delegations.contains(&event.call) {
+                    self.say(&mut state, text);
+                }
             }
+            EventKind::DelegationStarted { .. } => self.lock().delegations.push(event.call),
+            EventKind::DelegationEnded { .. } => self.lock().delegations.retain(|call| *call != event.call),
             // What was said before a tool call stands on a line of its own.
             EventKind::ModelStarted { .. } => {
                 let mut state = self.lock();

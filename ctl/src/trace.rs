@@ -42,6 +42,10 @@ fn line(depth: Depth, event: &Event) -> Option<String> {
             format!("{name} {failed}in {} ms: {}", latency.as_millis(), short(&text))
         }
         EventKind::Notice { text } => text.to_string(),
+        // Somebody outside has to do something before an agent elsewhere goes on.
+        EventKind::Status { state, text } if state.is_interrupted() => {
+            format!("waits ({}): {}", state.as_str(), short(text.as_deref().unwrap_or_default()))
+        }
         EventKind::Question(question) => format!("asks: {}", short(&question.question)),
         _ if depth == Depth::Progress => return None,
         EventKind::TurnStarted { input } => format!("turn {}: {}", event.scope.turn, short(&input.text())),
@@ -54,6 +58,8 @@ fn line(depth: Depth, event: &Event) -> Option<String> {
                 usage.tokens()
             )
         }
+        EventKind::Accepted { task } => format!("task {task}"),
+        EventKind::Status { state, text: Some(text) } => format!("{}: {}", state.as_str(), short(text)),
         EventKind::ModelStarted { model, messages } => format!("model {model}: {messages} messages"),
         EventKind::ModelEnded { message, error, latency, .. } => {
             let outcome = match (message, error) {

@@ -128,6 +128,11 @@ async fn agents_of_other_processes_count_for_loops_and_depth() {
     let deep = team.turn(from(&["1", "2", "3", "4", "5"]), None).await.expect_err("it is too deep");
     assert_eq!(deep.kind(), ErrorKind::Limit);
     assert!(team.turn(from(&["1", "2", "3", "4"]), None).await.is_ok());
+    // A depth that is said counts where the path says less, and never for less than the path.
+    let said = team.turn(TurnRequest { depth: 5, ..from(&["1"]) }, None).await.expect_err("it says so");
+    assert_eq!(said.kind(), ErrorKind::Limit);
+    let forged = TurnRequest { depth: 0, ..from(&["1", "2", "3", "4", "5"]) };
+    assert_eq!(team.turn(forged, None).await.expect_err("the path says so").kind(), ErrorKind::Limit);
 }
 
 #[tokio::test]

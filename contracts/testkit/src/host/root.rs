@@ -7,8 +7,8 @@ use std::{
 };
 
 use mas_contracts::{
-    CallContext, CancelReason, End, Error, ErrorKind, EventKind, EventSink, Message, Reply, Result, Scope,
-    Tree, TreeLimits, TurnKey, TurnRequest, TurnTicket, text_of,
+    CallContext, CancelReason, Delivery, End, Error, ErrorKind, EventKind, EventSink, Message, Reply, Result,
+    Scope, Tree, TreeLimits, TurnKey, TurnRequest, TurnTicket, text_of,
 };
 use tokio::sync::Notify;
 
@@ -116,6 +116,8 @@ impl ScriptedHost {
         };
         let agent: Arc<str> = agent.as_str().into();
         let behaviour = behaviour.clone();
+        let depth = u16::try_from(request.ancestry.len()).unwrap_or(u16::MAX).max(request.depth);
+        permit(&request.ancestry, depth, &agent)?;
         let clock = TokioClock::shared();
         let tree = Tree::new(TreeLimits::default(), clock.clone()).owned_by(request.owner.clone());
         let tree = Arc::new(tree.below(request.ancestry.clone()).traced(request.traceparent.clone()));
@@ -150,7 +152,7 @@ impl ScriptedHost {
             session: key.session.clone(),
             turn: key.turn.clone(),
             agent,
-            depth: 0,
+            depth,
             parent: None,
             caller: None,
             sink: tap,
@@ -160,6 +162,23 @@ impl ScriptedHost {
         let cx = CallContext::new(scope, clock.now() + limit);
         Ok(TurnTicket { key, reply: Box::pin(async move { admitted.run(&cx, request, behaviour).await }) })
     }
+}
+
+/// Refuses a turn that came through its agent already, or through too many.
+fn permit(ancestry: &[Arc<str>], depth: u16, agent: &Arc<str>) -> Result<()> {
+    let refuse = |kind, message: String, code| {
+        Err(Error::new(kind, message).with_code(code).with_delivery(Delivery::Rejected))
+    };
+    if ancestry.contains(agent) {
+        let path = ancestry.iter().chain([agent]).map(|id| &**id).collect::<Vec<_>>().join(" -> ");
+        return refuse(ErrorKind::Loop, format!("delegation would loop: {path}"), "mas::delegation::loop");
+    }
+    let limit = TreeLimits::default().depth;
+    if depth > limit {
+        let message = format!("delegation is deeper than {limit} levels");
+        return refuse(ErrorKind::Limit, message, "mas::delegation::depth");
+    }
+    Ok(())
 }
 
 impl Admitted {

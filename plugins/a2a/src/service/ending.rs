@@ -2,11 +2,28 @@
 
 use std::sync::Arc;
 
+use mas_comm_kit::turn::metadata;
 use mas_contracts::{
-    Artifact, End, Error, ErrorKind, Form, InterruptionKind, Part, Reply, Result, TaskMessage, TaskState,
+    Artifact, Delivery, End, Error, ErrorKind, Form, InterruptionKind, Part, Reply, Result, TaskMessage,
+    TaskState,
 };
 
+use serde_json::Value;
+
 use super::live::{Live, State};
+
+/// Whether a turn was refused for the agents that it came through, so that nothing was done for it.
+pub(super) fn is_refusal(error: &Error) -> bool {
+    matches!(&*error.code(), "mas::delegation::loop" | "mas::delegation::depth")
+        && error.delivery() == Delivery::Rejected
+}
+
+/// A message with one more pair of metadata, for callers that are of this kind too.
+fn marked(message: Arc<TaskMessage>, key: &str, value: Value) -> Arc<TaskMessage> {
+    let mut message = Arc::unwrap_or_clone(message);
+    message.metadata.insert(key.to_owned(), value);
+    Arc::new(message)
+}
 
 impl Live {
     /// Takes in how a turn ended. The task ends with the last turn of its queue.
@@ -70,7 +87,11 @@ impl Live {
                 self.tell_artifact(state, artifact, false, true);
             }
         }
-        let message = (!says.is_empty()).then(|| self.message(says));
+        let beside = form == Form::Status && to == TaskState::Completed && !state.artifacts.is_empty();
+        let message = (!says.is_empty()).then(|| {
+            let message = self.message(says);
+            if beside { marked(message, metadata::ANSWER, true.into()) } else { message }
+        });
         self.conclude(state, to, message);
     }
 
@@ -82,7 +103,10 @@ impl Live {
             ErrorKind::Rejected | ErrorKind::Denied => TaskState::Rejected,
             _ => TaskState::Failed,
         };
-        let message = (to != TaskState::Canceled).then(|| self.message(vec![Part::text(error.to_string())]));
+        let message = (to != TaskState::Canceled).then(|| {
+            let message = self.message(vec![Part::text(error.to_string())]);
+            if is_refusal(error) { marked(message, metadata::ERROR, error.code().into()) } else { message }
+        });
         self.conclude(state, to, message);
     }
 

@@ -9,6 +9,11 @@
 //! until it is over. The store is written when the status changes, so a task that ends at once is written once.
 //! Whoever waits for a turn runs it; when they go away the turn goes on by itself. Readers of a task follow its
 //! bounded log at their own pace and are given the whole task where they fell too far behind.
+//!
+//! A message of another mas says where it comes from (`mas.path`, `mas.depth`, `mas.budget_ms`). That may only make
+//! limits tighter: depth is what it says or the length of its path, whichever is more; the budget is the smaller of
+//! its and ours. A message that came through this agent already, or through too many, is a task that failed, whose
+//! status says so (`mas.error`). Values that make no sense are invalid parameters.
 
 mod artifacts;
 mod check;

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mas_contracts::{CancelReason, Part, Task, TaskMessage, TaskScope, TaskState, TurnRequest};
+use mas_comm_kit::turn::metadata::{self, Origin};
+use mas_contracts::{CancelReason, Error, Part, Task, TaskMessage, TaskScope, TaskState, TurnRequest};
 
 use super::{
     Found, Inner,
     check::check,
+    ending::is_refusal,
     failure_of,
     live::Live,
     outlive::Outlive,
@@ -183,6 +185,7 @@ impl Inner {
         }
         check(&request, self.card.input_modes(), &self.kit.options)?;
         let SendMessage { mut message, push, .. } = request;
+        let origin = origin_of(&message)?;
         let scope = self.scope(caller);
         let named = message.context.is_some() || message.task.is_some();
         let target = match self.target(&scope, &message).await? {
@@ -228,17 +231,39 @@ impl Inner {
             turn: Some(id),
             parts: message.parts.clone(),
             task: answers,
-            timeout: Some(self.kit.options.turn),
-            ancestry: Vec::new(),
+            // What a caller says of itself may only make limits tighter.
+            timeout: Some(
+                origin.budget.map_or(self.kit.options.turn, |left| left.min(self.kit.options.turn)),
+            ),
+            ancestry: origin.path,
+            depth: origin.depth,
             traceparent: caller.traceparent.clone(),
         };
-        let ticket = self.host.begin(turn, live.clone()).map_err(|error| failure_of(&error))?;
+        let ticket = match self.host.begin(turn, live.clone()) {
+            Ok(ticket) => ticket,
+            Err(error) if is_refusal(&error) => {
+                pending.begun();
+                return Ok(Taken::Before(self.refused(target.live, message, &error).await));
+            }
+            Err(error) => return Err(failure_of(&error)),
+        };
         if !live.told(Arc::new(message), ticket.key.turn.clone()) {
             self.host.cancel(&ticket.key, CancelReason::Requested);
             return Err(over_already(&live.id));
         }
         let turn = Turn::new(self.clone(), live.clone(), ticket.key, ticket.reply, running);
         Ok(Taken::Turn(Box::new(turn), pending.begun()))
+    }
+
+    /// Ends the task of a message that came through too many agents, or through this one, already.
+    async fn refused(&self, live: Arc<Live>, message: TaskMessage, error: &Error) -> Arc<Live> {
+        let turn = live.turn_id(&message.id);
+        self.publish(&live);
+        if live.told(Arc::new(message), turn.clone()) {
+            live.turn_ended(&turn, Err(error.clone()));
+        }
+        self.keep(&live).await;
+        live
     }
 
     /// Keeps the task of a turn that went as far as it does without waiting. Returns the turn if it goes on: where
@@ -348,6 +373,13 @@ impl Inner {
             self.host.cancel(&self.key(live, turn), CancelReason::Requested);
         }
     }
+}
+
+/// Where a message comes from, as its metadata says.
+fn origin_of(message: &TaskMessage) -> Result<Origin, Failure> {
+    metadata::read(&message.metadata).map_err(|error| {
+        Failure::invalid(vec![Violation::new("message.metadata", error.message().to_owned())])
+    })
 }
 
 fn told(reply: SendReply, history_length: Option<u32>) -> SendReply {

@@ -12,6 +12,7 @@ mod cancel;
 mod forms;
 mod load;
 mod messages;
+mod origin;
 mod refused;
 mod streams;
 

@@ -27,6 +27,9 @@ pub const DEPTH: &str = "mas.depth";
 pub const BUDGET_MS: &str = "mas.budget_ms";
 /// On the message of a status: `true` if it is the answer although there are artifacts.
 pub const ANSWER: &str = "mas.answer";
+/// On the message of a status: the code of the error that a task ended in before anything was done for it, such as
+/// `mas::delegation::loop`.
+pub const ERROR: &str = "mas.error";
 
 /// How many agents a path may name.
 pub const LONGEST_PATH: usize = 64;
