@@ -25,6 +25,7 @@ use mas_contracts::{Delivery, Error, ErrorKind, Result};
 use crate::{Secret, Secrets};
 
 pub use client::Client;
+pub use failure::tls_failure;
 pub use resolver::Resolver;
 pub use settings::{Proxying, Settings};
 pub use url::{encoded, is_loopback, shown};

@@ -1,26 +1,33 @@
-//! An agent over gRPC, without TLS: `host:port`, or the same with `http://` in front of it.
+//! An agent over gRPC: `https://host:port` with TLS, `http://host:port` or just `host:port` without.
+
+mod dial;
+mod refusal;
 
 use std::{
     error::Error as _,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{HeaderName, HeaderValue, Uri};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use mas_comm_kit::{
+    auth::{Credential, Shown},
+    http::{HeaderText, shown},
 };
-use mas_contracts::{Delivery, Error, ErrorKind, Result};
+use mas_contracts::{Error, ErrorKind, Result};
 use prost::Message;
-use tonic::{Status, Streaming, body::Body, client::Grpc, metadata::MetadataMap};
+use tonic::{Code, Status, Streaming, body::Body, client::Grpc, metadata::MetadataMap};
 
-use super::{Interface, Options, Version, call::Call, failure};
+use super::{Interface, Version, call::Call, failure, wire::Wire};
 use crate::{
     grpc::{
         codec::Raw,
+        deadline,
         fields::state_number,
         proto::{v1 as proto, v03 as old},
         v1, v03,
@@ -28,12 +35,23 @@ use crate::{
     model::{Dialect, Failure, Listing, SendReply, StreamItem, TaskView},
 };
 
-/// An agent over gRPC. It connects when it is first asked.
+pub(super) use dial::Dial;
+use refusal::refusal;
+
+/// Where the engine of turns says in a message how much of the budget is left, in milliseconds.
+const BUDGET: &str = "mas.budget_ms";
+
+/// An agent over gRPC. It connects when it is first asked, and keeps its connection.
 pub(super) struct Channel {
-    client: Grpc<Client<HttpConnector, Body>>,
+    client: Grpc<Client<dial::Connector, Body>>,
+    /// How much is read of one message of a stream.
+    event: usize,
     version: Version,
     tenant: String,
     headers: http::HeaderMap,
+    credentials: Arc<[Credential]>,
+    /// How long a call may take, where the message does not say.
+    timeout: Duration,
     url: String,
 }
 
@@ -45,32 +63,33 @@ pub(super) struct Events {
 }
 
 impl Channel {
-    /// A channel to an interface of a card; no answer may be larger than `largest` bytes.
+    /// A channel to an interface of a card; no answer may be larger than `reply` bytes, no message of a stream larger
+    /// than `event`.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for an address with TLS, [`ErrorKind::Invalid`] for one that is none, or for
-    /// headers that cannot be sent.
-    pub(super) fn new(interface: &Interface, options: &Options, largest: usize) -> Result<Self> {
+    /// [`ErrorKind::Invalid`] for an address that is none, or for headers that cannot be sent;
+    /// [`ErrorKind::Unsupported`] for another scheme, for a key in the query, or where a proxy has to be used.
+    pub(super) fn new(interface: &Interface, wire: &Wire, reply: usize, event: usize) -> Result<Self> {
         let origin = origin(&interface.url)?;
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
-        connector.set_connect_timeout(Some(options.settings.connect_timeout));
+        let connector = wire.dial.connector(&origin)?;
         let client = Client::builder(TokioExecutor::new()).http2_only(true).build(connector);
+        if wire.credentials.iter().any(|one| matches!(one, Credential::Query(..))) {
+            let text = "the credentials go into the query, which gRPC has none of; choose another binding of the card";
+            return Err(Error::new(ErrorKind::Unsupported, text).with_code("mas::a2a::credentials"));
+        }
         let mut headers = http::HeaderMap::new();
         headers.insert("a2a-version", HeaderValue::from_static(interface.version.as_str()));
-        for (name, text) in &options.headers {
-            let value = HeaderValue::from_str(text.reveal());
-            let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), value) else {
-                return Err(Error::invalid(format!("the header `{name}` cannot be sent")));
-            };
-            value.set_sensitive(true);
-            headers.append(name, value);
+        for (name, text) in &wire.headers {
+            put(&mut headers, name, text)?;
         }
         Ok(Self {
-            client: Grpc::with_origin(client, origin).max_decoding_message_size(largest),
+            client: Grpc::with_origin(client, origin).max_decoding_message_size(reply),
+            event,
             version: interface.version,
             tenant: interface.tenant.clone().unwrap_or_default(),
             headers,
+            credentials: wire.credentials.clone(),
+            timeout: wire.timeout,
             url: interface.url.clone(),
         })
     }
@@ -114,35 +133,73 @@ impl Channel {
     /// # Errors
     /// Why the stream does not open.
     pub(super) async fn open(&self, call: &Call<'_>) -> Result<Events> {
-        let (path, request) = self.request(call)?;
-        let mut client = self.client.clone();
-        client.ready().await.map_err(|error| self.gone(&error))?;
-        let answer =
-            client.server_streaming(request, path, Raw).await.map_err(|it| refusal(&it, &self.url))?;
+        let (path, message) = self.request(call)?;
+        let client = self.client.clone().max_decoding_message_size(self.event);
+        let answer = self
+            .authorized(call, |metadata| {
+                let (mut client, path, request) = (client.clone(), path.clone(), asking(metadata, &message));
+                async move {
+                    client.ready().await.map_err(|error| Status::from_error(error.into()))?;
+                    client.server_streaming(request, path, Raw).await
+                }
+            })
+            .await?;
         Ok(Events { messages: answer.into_inner(), version: self.version, url: self.url.clone() })
     }
 
     async fn ask(&self, call: &Call<'_>) -> Result<Bytes> {
-        let (path, request) = self.request(call)?;
-        let mut client = self.client.clone();
-        client.ready().await.map_err(|error| self.gone(&error))?;
-        let answer = client.unary(request, path, Raw).await.map_err(|it| refusal(&it, &self.url))?;
+        let (path, message) = self.request(call)?;
+        let answer = self
+            .authorized(call, |metadata| {
+                let (mut client, path, request) =
+                    (self.client.clone(), path.clone(), asking(metadata, &message));
+                async move {
+                    client.ready().await.map_err(|error| Status::from_error(error.into()))?;
+                    client.unary(request, path, Raw).await
+                }
+            })
+            .await?;
         Ok(answer.into_inner())
     }
 
-    fn gone(&self, error: &dyn std::error::Error) -> Error {
-        unreachable(&self.url, error)
+    /// Makes a call with credentials; once more after an UNAUTHENTICATED, where a fresh token can be had. What was refused
+    /// was not executed.
+    async fn authorized<T, F: Future<Output = Result<T, Status>>>(
+        &self,
+        call: &Call<'_>,
+        make: impl Fn(MetadataMap) -> F,
+    ) -> Result<T> {
+        let headers = self.head(call)?;
+        let shown = Shown::of(&self.credentials).await?;
+        let refused = match make(with(&headers, &shown)?).await {
+            Ok(answer) => return Ok(answer),
+            Err(status) => status,
+        };
+        if refused.code() == Code::Unauthenticated
+            && refused.source().is_none()
+            && let Some(again) = shown.renewed(&self.credentials).await?
+        {
+            return make(with(&headers, &again)?).await.map_err(|status| refusal(&status, &self.url));
+        }
+        Err(refusal(&refused, &self.url))
     }
 
-    fn request(&self, call: &Call<'_>) -> Result<(http::uri::PathAndQuery, tonic::Request<Vec<u8>>)> {
-        let (method, message) = match self.version {
-            Version::V1 => (self.method(call), self.message(call)),
-            Version::V03 => (self.method(call), old_message(call)),
+    /// What every call says, and how long its caller waits.
+    fn head(&self, call: &Call<'_>) -> Result<http::HeaderMap> {
+        let mut headers = self.headers.clone();
+        let patience = deadline::written(patience(call).unwrap_or(self.timeout));
+        put(&mut headers, deadline::HEADER, &HeaderText::Plain(patience))?;
+        Ok(headers)
+    }
+
+    fn request(&self, call: &Call<'_>) -> Result<(http::uri::PathAndQuery, Vec<u8>)> {
+        let method = self.method(call);
+        let message = match self.version {
+            Version::V1 => self.message(call),
+            Version::V03 => old_message(call),
         };
         let path = method.parse().map_err(|_| Error::internal("a method is no path"))?;
-        let mut request = tonic::Request::new(message);
-        *request.metadata_mut() = MetadataMap::from_headers(self.headers.clone());
-        Ok((path, request))
+        Ok((path, message))
     }
 
     fn method(&self, call: &Call<'_>) -> String {
@@ -197,6 +254,41 @@ impl Channel {
             }
         }
     }
+}
+
+/// Adds a header.
+fn put(headers: &mut http::HeaderMap, name: &str, text: &HeaderText) -> Result<()> {
+    let value = HeaderValue::from_str(text.reveal());
+    let (Ok(known), Ok(mut value)) = (name.parse::<HeaderName>(), value) else {
+        return Err(Error::invalid(format!("the header `{name}` cannot be sent")));
+    };
+    value.set_sensitive(matches!(text, HeaderText::Secret(_)));
+    headers.append(known, value);
+    Ok(())
+}
+
+/// The metadata of a call; credentials stand where a header of the same name stood.
+fn with(headers: &http::HeaderMap, shown: &Shown) -> Result<MetadataMap> {
+    let mut headers = headers.clone();
+    for (name, _) in &shown.headers {
+        headers.remove(name);
+    }
+    for (name, text) in &shown.headers {
+        put(&mut headers, name, text)?;
+    }
+    Ok(MetadataMap::from_headers(headers))
+}
+
+fn asking(metadata: MetadataMap, message: &[u8]) -> tonic::Request<Vec<u8>> {
+    let mut request = tonic::Request::new(message.to_vec());
+    *request.metadata_mut() = metadata;
+    request
+}
+
+/// How long the caller of a message waits, as the message says.
+fn patience(call: &Call<'_>) -> Option<Duration> {
+    let Call::Send { message, .. } = call else { return None };
+    message.metadata.get(BUDGET)?.as_u64().map(Duration::from_millis)
 }
 
 fn old_message(call: &Call<'_>) -> Vec<u8> {
@@ -266,42 +358,24 @@ fn number(count: u32) -> i32 {
 
 /// Where the server is.
 fn origin(url: &str) -> Result<Uri> {
-    let authority = match url.split_once("://") {
-        None => url,
-        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-        Some((scheme, _)) => {
-            let text = format!(
-                "gRPC with TLS (`{scheme}://`) is not spoken here; choose another binding of the card"
-            );
-            return Err(Error::new(ErrorKind::Unsupported, text).with_code("mas::a2a::interface"));
-        }
+    let (scheme, authority) = match url.split_once("://") {
+        None => ("http", url),
+        Some((scheme, rest)) => match scheme.to_ascii_lowercase().as_str() {
+            "http" | "grpc" | "a2a" => ("http", rest),
+            "https" | "grpcs" | "a2as" => ("https", rest),
+            _ => {
+                let text =
+                    format!("gRPC over `{scheme}://` is not spoken here; choose another binding of the card");
+                return Err(Error::new(ErrorKind::Unsupported, text).with_code("mas::a2a::interface"));
+            }
+        },
     };
     let authority = authority.trim_end_matches('/');
-    let origin = Uri::builder().scheme("http").authority(authority).path_and_query("/").build();
+    let origin = Uri::builder().scheme(scheme).authority(authority).path_and_query("/").build();
     origin.map_err(|_| {
-        Error::invalid(format!("the card names `{url}` for gRPC, which is no `host:port`"))
-            .with_code("mas::a2a::url")
+        let text = format!("the card names `{}` for gRPC, which is no `host:port`", shown(url));
+        Error::invalid(text).with_code("mas::a2a::url")
     })
-}
-
-/// An error of the agent, or that there is no connection to it.
-fn refusal(status: &Status, url: &str) -> Error {
-    match status.source() {
-        Some(error) => unreachable(url, error),
-        None => failure::of_status(status),
-    }
-}
-
-fn unreachable(url: &str, error: &dyn std::error::Error) -> Error {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = error.to_string();
-        cause = error.source();
-    }
-    Error::new(ErrorKind::Unavailable, format!("the agent at {url} cannot be reached over gRPC: {text}"))
-        .with_code("mas::a2a::connection")
-        .with_delivery(Delivery::Unknown)
 }
 
 #[cfg(test)]

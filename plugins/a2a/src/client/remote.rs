@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mas_comm_kit::http::{Request, Response, Transport};
+use mas_comm_kit::http::{Request, Response};
 use mas_contracts::{BuildContext, Error, ErrorKind, Result, Task, TaskMessage, TaskState};
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ impl Remote {
         let card = wire.card(url).await?;
         let interface = card::choose(&card, options.binding, options.version)?;
         let grpc = match interface.binding {
-            Binding::Grpc => Some(Channel::new(&interface, options, LARGEST)?),
+            Binding::Grpc => Some(Channel::new(&interface, &wire, LARGEST, LARGEST)?),
             Binding::JsonRpc | Binding::Rest => None,
         };
         Ok(Self { wire, interface, grpc, card })
@@ -191,7 +191,7 @@ impl Remote {
     ) -> Result<T> {
         let request = self.request(call, false)?;
         let work = async {
-            let mut response = self.wire.http.send(&request).await?;
+            let mut response = self.wire.send(&request).await?;
             let status = response.status();
             let bytes = response.read(LARGEST).await?;
             let node = parse(&bytes, status)?;
@@ -220,14 +220,14 @@ impl Remote {
         }
         let request = self.request(call, true)?;
         let work = async {
-            let mut response = self.wire.http.send(&request).await?;
+            let mut response = self.wire.send(&request).await?;
             // Servers differ in the verb of this path (A2A issue 1574).
             let other_verb = matches!(call, Call::Subscribe { .. })
                 && self.interface.binding == Binding::Rest
                 && matches!(response.status(), 404 | 405);
             if other_verb {
                 let request = Request { method: "GET".to_owned(), body: None, ..request.clone() };
-                response = self.wire.http.send(&request).await?;
+                response = self.wire.send(&request).await?;
             }
             self.opened(response).await
         };

@@ -2,11 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mas_comm_kit::http::{Client, HeaderText, Request, Settings, Transport};
+use mas_comm_kit::{
+    auth::{self, Credential},
+    http::{Client, HeaderText, Request, Response, Settings, Transport},
+};
 use mas_contracts::{BuildContext, Clock, Delivery, Error, ErrorKind, Result};
 use serde_json::Value;
 
-use super::{Binding, DEFAULT_TIMEOUT, Version, failure};
+use super::{Binding, DEFAULT_TIMEOUT, Version, failure, grpc::Dial};
 
 /// How an agent is to be reached.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How connections are made.
     pub settings: Settings,
+    /// What shows who is asking, once the card is known; default nothing.
+    pub credentials: Arc<[Credential]>,
 }
 
 impl Default for Options {
@@ -31,6 +36,7 @@ impl Default for Options {
             headers: Vec::new(),
             timeout: DEFAULT_TIMEOUT,
             settings: Settings::default(),
+            credentials: Arc::new([]),
         }
     }
 }
@@ -40,6 +46,8 @@ pub(super) struct Wire {
     pub(super) http: Arc<Client>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) headers: Vec<(String, HeaderText)>,
+    pub(super) credentials: Arc<[Credential]>,
+    pub(super) dial: Dial,
     pub(super) timeout: Duration,
 }
 
@@ -58,8 +66,18 @@ impl Wire {
             http: options.settings.connect(cx)?,
             clock: cx.clock.clone(),
             headers: options.headers.clone(),
+            credentials: options.credentials.clone(),
+            dial: Dial::new(&options.settings, cx)?,
             timeout: options.timeout,
         })
+    }
+
+    /// Sends a request with the credentials and waits for the head of the answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(super) async fn send(&self, request: &Request) -> Result<Response> {
+        auth::send(&*self.http, &self.credentials, request).await
     }
 
     fn deadline(&self) -> std::time::Instant {

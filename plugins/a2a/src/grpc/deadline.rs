@@ -15,7 +15,8 @@ use tonic::Status;
 use super::failures;
 use crate::model::{Failure, ItemStream, Reason, StreamItem};
 
-const HEADER: &str = "grpc-timeout";
+/// The header that says it.
+pub(crate) const HEADER: &str = "grpc-timeout";
 
 /// When a call ends, whatever has come of it.
 #[derive(Clone)]
@@ -99,6 +100,14 @@ fn late() -> Failure {
     Failure::new(Reason::Timeout, "the deadline of the call has passed; what it asked for may go on")
 }
 
+/// A time as the header says it, up to eight digits and a unit: milliseconds, or seconds where those are too many.
+pub(crate) fn written(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ 0..=99_999_999 => format!("{millis}m"),
+        _ => format!("{}S", time.as_secs().min(99_999_999)),
+    }
+}
+
 fn time(text: &str) -> Option<Duration> {
     let (unit, digits) = (text.chars().next_back()?, text.get(..text.len().checked_sub(1)?)?);
     if digits.is_empty() || digits.len() > 8 || !digits.bytes().all(|it| it.is_ascii_digit()) {
@@ -119,6 +128,16 @@ fn time(text: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_written_as_they_are_read() {
+        for millis in [0, 1, 1_500, 99_999_999] {
+            let at = Duration::from_millis(millis);
+            assert_eq!(time(&written(at)), Some(at));
+        }
+        assert_eq!(written(Duration::from_millis(100_000_999)), "100000S");
+        assert_eq!(written(Duration::MAX), "99999999S");
+    }
 
     #[test]
     fn times_are_digits_and_a_unit() {

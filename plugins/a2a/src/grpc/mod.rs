@@ -10,7 +10,7 @@
 //! is bounded in size and time like one of HTTP; `grpc-timeout` ends a call, and a caller that goes ends its stream.
 
 pub(crate) mod codec;
-mod deadline;
+pub(crate) mod deadline;
 mod failures;
 pub(crate) mod fields;
 pub(crate) mod proto;

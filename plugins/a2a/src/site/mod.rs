@@ -21,4 +21,4 @@ mod open;
 mod paced;
 #[cfg(test)]
 mod tests;
-mod tls;
+pub(crate) mod tls;

@@ -10,8 +10,9 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
+use rustls::ClientConfig;
 
-use super::{Body, Request, Resolver, Response, Settings, Transport, failure, proxy, resolver, tls};
+use super::{Body, Request, Resolver, Response, Settings, Transport, failure, proxy, resolver};
 use crate::Secrets;
 
 /// How long an idle connection is kept. Servers close theirs after 5 seconds and more; a request that meets the
@@ -30,12 +31,13 @@ pub struct Client {
 impl Client {
     pub(super) fn new(
         settings: &Settings,
+        tls: &ClientConfig,
         resolver: Option<Arc<dyn Resolver>>,
         cx: &BuildContext,
     ) -> Result<Self> {
         let mut secrets = Secrets::new();
         let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls::config(settings, cx)?)
+            .tls_backend_preconfigured(tls.clone())
             .connect_timeout(settings.connect_timeout)
             .pool_idle_timeout(IDLE)
             .redirect(redirect::Policy::none())

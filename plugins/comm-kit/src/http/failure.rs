@@ -21,19 +21,8 @@ pub(super) fn unanswered(error: &reqwest::Error, url: &str, proxied: bool, secre
         return told.clone();
     }
     let place = secrets.scrub(&shown(url)).into_owned();
-    if let Some(problem) = certificate_problem(error) {
-        let what = format!("`{place}` cannot be trusted: {problem}");
-        return Error::new(ErrorKind::Unavailable, what).with_code(CERTIFICATE).with_retry(Retry::Never);
-    }
-    if wants_certificate(error) {
-        let what = format!(
-            "`{place}` wants a certificate of this side, or does not take the one it was shown; \
-             name files as `client_cert` and `client_key`"
-        );
-        return Error::new(ErrorKind::Unauthenticated, what)
-            .with_code("mas::http::client_cert")
-            .with_delivery(Delivery::Rejected)
-            .with_retry(Retry::Never);
+    if let Some(told) = tls_failure(error, &place) {
+        return told;
     }
     let cause = match reason(error) {
         Some(reason) => reason.to_owned(),
@@ -66,6 +55,26 @@ pub(super) fn unanswered(error: &reqwest::Error, url: &str, proxied: bool, secre
         .with_retry(Retry::Backoff)
 }
 
+/// What is wrong with the certificate of the server at `place`, or with that of this side, where that is why an
+/// attempt failed.
+#[must_use]
+pub fn tls_failure(error: &(dyn StdError + 'static), place: &str) -> Option<Error> {
+    if let Some(problem) = certificate_problem(error) {
+        let what = format!("`{place}` cannot be trusted: {problem}");
+        let told = Error::new(ErrorKind::Unavailable, what).with_code(CERTIFICATE);
+        return Some(told.with_retry(Retry::Never));
+    }
+    if wants_certificate(error) {
+        let what = format!(
+            "`{place}` wants a certificate of this side, or does not take the one it was shown; \
+             name files as `client_cert` and `client_key`"
+        );
+        let told = Error::new(ErrorKind::Unauthenticated, what).with_code("mas::http::client_cert");
+        return Some(told.with_delivery(Delivery::Rejected).with_retry(Retry::Never));
+    }
+    None
+}
+
 /// The body of an answer was cut off.
 pub(super) fn cut(error: &reqwest::Error, url: &str, secrets: &Secrets) -> Error {
     let place = secrets.scrub(&shown(url)).into_owned();
@@ -94,8 +103,8 @@ fn reason(error: &reqwest::Error) -> Option<&'static str> {
 type Cause<'a> = &'a (dyn StdError + 'static);
 
 /// Every cause, from the outermost to the innermost.
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = Cause<'_>> {
-    std::iter::successors(Some(error as Cause<'_>), |error| below(*error))
+fn causes<'a>(error: Cause<'a>) -> impl Iterator<Item = Cause<'a>> {
+    std::iter::successors(Some(error), |error| below(*error))
 }
 
 /// The cause below this one. What an I/O error wraps is no source of it, but a cause.
@@ -109,26 +118,33 @@ fn innermost(error: &reqwest::Error) -> String {
     causes(error).skip(1).last().map_or_else(|| "no reason is given".to_owned(), ToString::to_string)
 }
 
-/// Whether the server broke off because of the certificate of this side (RFC 8446, section 6.2), before it took a
-/// request.
-fn wants_certificate(error: &reqwest::Error) -> bool {
-    let told = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
-    let Some(rustls::Error::AlertReceived(alert)) = told else { return false };
-    matches!(
-        alert,
-        AlertDescription::CertificateRequired
-            | AlertDescription::BadCertificate
-            | AlertDescription::UnsupportedCertificate
-            | AlertDescription::CertificateRevoked
-            | AlertDescription::CertificateExpired
-            | AlertDescription::CertificateUnknown
-            | AlertDescription::UnknownCA
-            | AlertDescription::AccessDenied
-            | AlertDescription::DecryptError
-    )
+/// What a server says of the certificate of this side (RFC 8446, section 6.2).
+const ALERTS: [AlertDescription; 9] = [
+    AlertDescription::CertificateRequired,
+    AlertDescription::BadCertificate,
+    AlertDescription::UnsupportedCertificate,
+    AlertDescription::CertificateRevoked,
+    AlertDescription::CertificateExpired,
+    AlertDescription::CertificateUnknown,
+    AlertDescription::UnknownCA,
+    AlertDescription::AccessDenied,
+    AlertDescription::DecryptError,
+];
+
+/// Whether the server broke off because of the certificate of this side, before it took a request.
+fn wants_certificate(error: Cause<'_>) -> bool {
+    causes(error).any(|cause| match cause.downcast_ref() {
+        Some(rustls::Error::AlertReceived(alert)) => ALERTS.contains(alert),
+        Some(_) => false,
+        // HTTP/2 keeps only the words of what broke its connection.
+        None => cause
+            .to_string()
+            .strip_prefix("received fatal alert: ")
+            .is_some_and(|told| ALERTS.iter().any(|alert| told == format!("{alert:?}"))),
+    })
 }
 
-fn certificate_problem(error: &reqwest::Error) -> Option<String> {
+fn certificate_problem(error: Cause<'_>) -> Option<String> {
     let error = causes(error).find_map(|cause| cause.downcast_ref::<rustls::Error>())?;
     let rustls::Error::InvalidCertificate(problem) = error else { return None };
     Some(match problem {

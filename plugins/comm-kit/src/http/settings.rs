@@ -65,7 +65,8 @@ impl Settings {
     /// `mas::http::ca_file` for a file of certificates that cannot be used, `mas::http::client_cert` for a
     /// certificate of this side that cannot, `mas::http::proxy` for a proxy that cannot.
     pub fn connect(&self, cx: &BuildContext) -> Result<Arc<Client>> {
-        cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, None, cx))
+        let tls = self.tls(cx)?;
+        cx.shared.get_or_make(&self.key(&cx.base), || Client::new(self, &tls, None, cx))
     }
 
     /// A client of its own for these settings, which dials only what `resolver` gives and goes through no proxy,
@@ -75,15 +76,16 @@ impl Settings {
     /// As [`connect`](Self::connect).
     pub fn connect_by(&self, resolver: Arc<dyn Resolver>, cx: &BuildContext) -> Result<Client> {
         let direct = Self { proxying: Proxying::Direct, ..self.clone() };
-        Client::new(&direct, Some(resolver), cx)
+        Client::new(&direct, &*direct.tls(cx)?, Some(resolver), cx)
     }
 
-    /// The TLS of these settings, for a protocol that speaks it by itself; it names no protocol (ALPN) yet.
+    /// The TLS of these settings, for who speaks HTTP by himself; it names no protocol (ALPN) yet. Equal settings share
+    /// it within a team.
     ///
     /// # Errors
     /// As [`connect`](Self::connect), but for proxies.
-    pub fn tls(&self, cx: &BuildContext) -> Result<ClientConfig> {
-        tls::config(self, cx)
+    pub fn tls(&self, cx: &BuildContext) -> Result<Arc<ClientConfig>> {
+        cx.shared.get_or_make(&self.key(&cx.base), || tls::config(self, cx))
     }
 
     pub(crate) fn key(&self, base: &Path) -> String {

@@ -20,6 +20,7 @@ use hyper_util::{
 use prost::Message;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 use tonic::{Status, Streaming, body::Body, client::Grpc, metadata::MetadataMap};
 use tonic_prost::ProstCodec;
 
@@ -44,13 +45,22 @@ impl Port {
         Self::with(json!({})).await
     }
 
+    /// One agent behind TLS.
+    pub(crate) async fn secure(a2a: Value, tls: TlsAcceptor) -> Self {
+        Self::behind([("fares", a2a)], Some(tls)).await
+    }
+
     /// Agents by their tenants, the entry agent first.
     async fn of<const N: usize>(agents: [(&'static str, Value); N]) -> Self {
+        Self::behind(agents, None).await
+    }
+
+    async fn behind<const N: usize>(agents: [(&'static str, Value); N], tls: Option<TlsAcceptor>) -> Self {
         let entry = agents[0].0;
         let served: HashMap<_, _> = agents.map(|(tenant, a2a)| (tenant, Served::with(&a2a))).into();
         let by_tenant = served.iter().map(|(tenant, served)| ((*tenant).into(), served.agent.clone()));
         let agents = Arc::new(Agents::new(served[entry].agent.clone(), by_tenant.collect()));
-        let socket = listen(agents.clone()).await;
+        let socket = listen(agents.clone(), tls).await;
         let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http();
         let origin = Uri::builder().scheme("http").authority(socket.to_string()).path_and_query("/");
         Self { socket, agents, client: Grpc::with_origin(client, origin.build().unwrap()), served }
@@ -109,7 +119,7 @@ fn path(method: &str) -> PathAndQuery {
 }
 
 /// Serves agents on a port of loopback, as the listener does.
-async fn listen(agents: Arc<Agents>) -> SocketAddr {
+async fn listen(agents: Arc<Agents>, tls: Option<TlsAcceptor>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let socket = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -119,9 +129,16 @@ async fn listen(agents: Arc<Agents>) -> SocketAddr {
                 let agents = agents.clone();
                 async move { Ok::<_, Infallible>(answer(&agents, request).await) }
             });
+            let tls = tls.clone();
             tokio::spawn(async move {
                 let builder = auto::Builder::new(TokioExecutor::new());
-                let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                let Some(tls) = tls else {
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                    return;
+                };
+                if let Ok(stream) = tls.accept(stream).await {
+                    let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+                }
             });
         }
     });
