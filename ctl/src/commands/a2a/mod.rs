@@ -106,7 +106,14 @@ fn options(args: &RemoteArgs, cx: &BuildContext) -> Result<Options> {
     let headers = args.headers.iter().map(|header| header_of(header, cx)).collect::<Result<_>>()?;
     let settings = Settings { ca_file: args.ca_file.clone(), ..Settings::default() };
     let timeout = Duration::from_secs_f64(args.timeout);
-    Ok(Options { binding: args.binding, version: args.protocol, headers, timeout, settings })
+    Ok(Options {
+        binding: args.binding,
+        version: args.protocol,
+        headers,
+        timeout,
+        settings,
+        ..Options::default()
+    })
 }
 
 fn header_of(header: &str, cx: &BuildContext) -> Result<(String, HeaderText)> {
