@@ -23,6 +23,17 @@ pub struct Claim {
     /// What tells the endpoint from others on the socket: the path below which it is found, such as
     /// `/agents/fares`, or a tenant; empty for the root. Two of one socket that say the same are a mistake.
     pub path: String,
+    /// What a socket has once, however many endpoints share it: those that say something have to say the same.
+    pub terms: Vec<Term>,
+}
+
+/// What an endpoint says of the socket that it shares.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// The parameter, as in `a2a.limits.connections`.
+    pub parameter: &'static str,
+    /// What it says, for a person; no secret.
+    pub value: String,
 }
 
 /// A hosted agent with its endpoint.

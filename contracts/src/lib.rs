@@ -36,7 +36,7 @@ mod task;
 mod tool;
 
 pub use agent_comm::{AgentCommContract, Capability, Outbound, Peer, Probe, TaskRef, Thread, ThreadName};
-pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint, Served, Serving};
+pub use agent_expose::{AgentExposeContract, Claim, Exposure, HostedEndpoint, Served, Serving, Term};
 pub use build::{BuildContext, Env, Problem, Shared, check_params, parse_params, schema_of};
 pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};
 pub use cancel::{Cancel, CancelReason, Stop};

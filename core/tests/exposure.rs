@@ -17,13 +17,13 @@ use async_trait::async_trait;
 use mas_contracts::{
     AgentExposeContract, Build, BuildContext, Builder, Claim, Descriptor, Env, Error, ErrorKind, Exposure,
     HostedEndpoint, Problem, Record, Result, Served, Serving, SessionKey, Shared, StoreContract, Task,
-    TaskPage, TaskQuery, TaskScope, TaskStore,
+    TaskPage, TaskQuery, TaskScope, TaskStore, Term,
 };
 use mas_core::{
     blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint},
     clock::{RandomIds, TokioClock},
     diagnostic::{Location, Report},
-    exposure::{Asked, ExposurePlan, ask, use_as_peers},
+    exposure::{Asked, ExposurePlan, ask, check_sockets, use_as_peers},
     manifest::{Located, Params, Usage},
     registry::Registry,
     team::{Team, TeamLimits, TeamParts},
@@ -72,6 +72,7 @@ impl AgentExposeContract for Scripted {
             port: u16::try_from(port).unwrap(),
             what,
             path,
+            terms: vec![Term { parameter: "a2a.tls", value: word(endpoint, "tls") }],
         };
         let mut claims = vec![claim(port(listen), "http", word(endpoint, "path"))];
         if let Some(grpc) =
@@ -352,6 +353,26 @@ fn one_socket_claimed_twice_is_told_with_the_fix() {
     let team =
         agents(&["a", "b"], vec![row("a", Usage::Deploy, at(9006)), row("b", Usage::Deploy, anywhere)]);
     assert!(refused(&team)[0].starts_with("mas::exposure::two_hosts |"), "{:?}", refused(&team));
+}
+
+#[test]
+fn those_who_share_a_socket_agree_on_it() {
+    let at =
+        |path: &str, tls: &str| json!({"listen": {"port": 9006}, "grpc": 9006, "path": path, "tls": tls});
+    let team = |tls: &str| {
+        let rows = vec![row("a", Usage::Deploy, at("", "one")), row("b", Usage::Deploy, at("/b", tls))];
+        agents(&["a", "b"], rows)
+    };
+    assert_eq!(
+        refused(&team("two")),
+        [
+            "mas::exposure::terms | `a` and `b` share 127.0.0.1:9006, which has one `a2a.tls`, and say `one` and `two` | \
+          b.yaml: claims it too; a.yaml: claims it here | say the same in both, or choose another port for one of them"
+        ]
+    );
+    let (agreed, registry) = (team("one"), registry());
+    let wiring = wire(&agreed, &registry, &Default::default(), Hosting::Everything).expect("it is wired");
+    check_sockets(&wiring, &registry, &build(), true).expect("they agree");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use mas_contracts::{BuildContext, Served};
 use mas_core::{
     blueprint::Blueprint,
     diagnostic::Report,
-    exposure::{Exposed, ExposurePlan, use_as_peers},
+    exposure::{Exposed, ExposurePlan, check_sockets, use_as_peers},
     registry::Registry,
     team::Team,
     wiring::{Hosting, Wiring, wire},
@@ -50,6 +50,14 @@ pub(crate) fn plan<'a>(
 ) -> Result<ExposurePlan<'a>, Report> {
     let build: BuildContext = build_context(around, &around.cwd);
     ExposurePlan::of(wiring, registry, &build, foreground)
+}
+
+/// Checks that what a wiring exposes beside a conversation can be bound together.
+///
+/// # Errors
+/// Every problem at its place.
+pub(crate) fn check(wiring: &Wiring<'_>, registry: &Registry, around: &Surroundings) -> Result<(), Report> {
+    check_sockets(wiring, registry, &build_context(around, &around.cwd), false)
 }
 
 /// Binds what is planned and says where it listens, each with its address.

@@ -1,22 +1,24 @@
 //! Endpoints, grouped by the sockets that they claim.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use mas_contracts::{
-    AgentExposeContract, BuildContext, Claim, Error, ErrorKind, Exposure, HostedEndpoint, Result, Serving,
+    AgentExposeContract, BuildContext, Error, ErrorKind, Exposure, HostedEndpoint, Result, Serving,
     StoreContract, TaskStore,
 };
-use serde_json::Value;
 
-use super::exposed::Exposed;
+use super::{
+    claims::{Contracts, Member, claimed, socket_of},
+    exposed::Exposed,
+};
 use crate::{
-    blueprint::{Blueprint, EndpointBlueprint},
+    blueprint::Blueprint,
     diagnostic::{Diagnostic, Report},
     manifest::Usage,
     registry::Registry,
     team::Team,
-    wiring::{Wiring, failed, refused_row},
+    wiring::{Wiring, failed},
 };
 
 /// How long a neighbour may take to say which agent it serves.
@@ -36,13 +38,6 @@ struct Group<'a> {
     members: Vec<Member<'a>>,
 }
 
-/// An endpoint to be bound.
-struct Member<'a> {
-    row: &'a EndpointBlueprint,
-    hosted: HostedEndpoint,
-    claims: Vec<Claim>,
-}
-
 impl<'a> ExposurePlan<'a> {
     /// Plans what a wiring exposes; nothing is bound. `foreground` says that the program is there to serve.
     ///
@@ -55,38 +50,7 @@ impl<'a> ExposurePlan<'a> {
         foreground: bool,
     ) -> std::result::Result<Self, Report> {
         let mut report = Report::new();
-        let mut contracts: HashMap<&str, Arc<dyn AgentExposeContract>> = HashMap::new();
-        let mut members: Vec<(&str, Member<'a>)> = Vec::new();
-        for exposure in &wiring.exposures {
-            let row = exposure.endpoint;
-            let Some(agent) = wiring.blueprint.agent(&row.agent.value) else { continue };
-            let protocol = registry
-                .find(mas_contracts::Category::AgentExpose, &row.protocol.value)
-                .map_or(row.protocol.value.as_str(), |found| &found.name);
-            let contract = match contracts.get(protocol) {
-                Some(contract) => contract.clone(),
-                None => match registry.build_agent_expose(protocol, build, &Value::Null) {
-                    Ok(contract) => contracts.entry(protocol).or_insert(contract).clone(),
-                    Err(error) => {
-                        report.push(failed(&row.protocol.at, &format!("the exposure `{protocol}`"), &error));
-                        continue;
-                    }
-                },
-            };
-            let mut hosted = exposure.hosted(agent);
-            if hosted.base.as_os_str().is_empty() {
-                hosted.base.clone_from(&build.base);
-            }
-            match contract.claims(&hosted, foreground) {
-                Ok(claims) => members.push((protocol, Member { row, hosted, claims })),
-                Err(problems) => {
-                    problems.into_iter().for_each(|problem| report.push(refused_row(row, problem)));
-                }
-            }
-        }
-        // The entry agent first: it owns the root of what it shares.
-        members.sort_by_key(|(_, member)| !member.hosted.entry);
-        check_claims(&members, &mut report);
+        let (members, contracts) = claimed(wiring, registry, build, foreground, &mut report);
         let groups = grouped(members, &contracts);
         let store = wiring.store.as_ref().and_then(|store| {
             match registry.build_store(&store.name, build, &store.params) {
@@ -188,79 +152,8 @@ fn not_bound(group: &Group<'_>, at: &crate::diagnostic::Location, error: &Error)
     diagnostic
 }
 
-/// A socket, so that two ways to write one are one.
-fn socket_of(claim: &Claim) -> (String, u16) {
-    let host = claim.host.to_ascii_lowercase();
-    (if host == "localhost" { "127.0.0.1".to_owned() } else { host }, claim.port)
-}
-
-fn check_claims(members: &[(&str, Member<'_>)], report: &mut Report) {
-    let all = || {
-        members
-            .iter()
-            .flat_map(|(protocol, member)| member.claims.iter().map(move |claim| (*protocol, member, claim)))
-    };
-    for (at, (protocol, member, claim)) in all().enumerate() {
-        for (other_protocol, other, known) in all().take(at) {
-            let problem = conflict((protocol, claim), (other_protocol, known));
-            let Some((code, what, help)) = problem.filter(|_| !std::ptr::eq(member, other)) else { continue };
-            let names = format!("`{}` and `{}`", other.row.agent.shown(), member.row.agent.shown());
-            report.push(
-                Diagnostic::error(code, &member.row.at, format!("{names} {what}"))
-                    .says("claims it too")
-                    .label(&other.row.at, "claims it here")
-                    .help(help.replace("{agent}", member.row.agent.shown())),
-            );
-        }
-    }
-}
-
-/// Why two claims cannot both be met, and what to do.
-fn conflict(
-    (protocol, claim): (&str, &Claim),
-    (other, known): (&str, &Claim),
-) -> Option<(&'static str, String, String)> {
-    let (host, port) = socket_of(claim);
-    let (known_host, known_port) = socket_of(known);
-    if port != known_port {
-        return None;
-    }
-    if host != known_host {
-        let anywhere = |host: &str| matches!(host, "0.0.0.0" | "::" | "[::]");
-        if port == 0 || !(anywhere(&host) || anywhere(&known_host)) {
-            return None;
-        }
-        let what =
-            format!("claim port {port} on `{known_host}` and on `{host}`, one of which holds the other");
-        let help = "write the same host in both `a2a.listen`, or choose another port".to_owned();
-        return Some(("mas::exposure::two_hosts", what, help));
-    }
-    if protocol != other {
-        let what = format!("claim {host}:{port} for two protocols, `{other}` and `{protocol}`");
-        return Some((
-            "mas::exposure::two_protocols",
-            what,
-            "choose another port for one of them".to_owned(),
-        ));
-    }
-    if claim.what != known.what || claim.path != known.path {
-        return None;
-    }
-    let what = match claim.path.as_str() {
-        "" => format!("both claim {host}:{port}, and neither has a path of its own"),
-        path => format!("both claim `{path}` of {host}:{port}"),
-    };
-    let help = format!(
-        "write `url: http://{host}:{port}/agents/{{agent}}` for the second, or choose another port for it"
-    );
-    Some(("mas::exposure::one_socket", what, help))
-}
-
 /// Endpoints that share a socket, however indirectly, come into one group.
-fn grouped<'a>(
-    members: Vec<(&str, Member<'a>)>,
-    contracts: &HashMap<&str, Arc<dyn AgentExposeContract>>,
-) -> Vec<Group<'a>> {
+fn grouped<'a>(members: Vec<(&str, Member<'a>)>, contracts: &Contracts<'_>) -> Vec<Group<'a>> {
     struct Joined<'p, 'a> {
         protocol: &'p str,
         sockets: Vec<(String, u16)>,

@@ -11,7 +11,7 @@ use mas_core::{
 use serde_json::{Value, json};
 
 use super::live::Live;
-use crate::{cli::PlanArgs, console, exit::Exit, setup, surroundings::Surroundings};
+use crate::{cli::PlanArgs, console, exit::Exit, exposing, setup, surroundings::Surroundings};
 
 /// Shows the plan of `run-mas`.
 pub(crate) async fn run(args: &PlanArgs, registry: &Registry, around: &Surroundings) -> Exit {
@@ -25,6 +25,9 @@ pub(crate) async fn run(args: &PlanArgs, registry: &Registry, around: &Surroundi
         Ok(wiring) => wiring,
         Err(report) => return setup::invalid(&report, args.json),
     };
+    if let Err(report) = exposing::check(&wiring, registry, around) {
+        return setup::invalid(&report, args.json);
+    }
     let live = if args.live { Some(Live::ask(&wiring.routes, registry, around).await) } else { None };
     let problems = live.as_ref().map(Live::problems).unwrap_or_default();
     if args.json {

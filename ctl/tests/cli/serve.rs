@@ -219,6 +219,42 @@ fn two_endpoints_on_one_socket_are_told_apart_by_paths() {
 }
 
 #[test]
+fn the_plan_tells_of_a_socket_that_is_claimed_twice() {
+    let bench = bench();
+    let rows = |limit: u32| {
+        format!(
+            "    first: {{protocol: a2a, usage: deploy, url: \"http://127.0.0.1:9006\", a2a: {{limits: {{connections: {limit}}}}}}}
+    second: {{protocol: a2a, usage: deploy, url: \"http://127.0.0.1:9006/second\", a2a: {{limits: {{connections: 20}}}}}}\n"
+        )
+    };
+    let plan = ["plan", "mas.yaml", "--infra-ref", "infra.yaml"];
+    bench.write("infra.yaml", &infra(&rows(20)));
+    assert_eq!(bench.run(&plan).code, Some(0));
+    bench.write("infra.yaml", &infra(&rows(10)));
+    let said = refused(&bench, &plan).err;
+    insta::assert_snapshot!(said, @r#"
+    mas::exposure::terms
+
+      × `first` and `second` share 127.0.0.1:9006, which has one `a2a.limits.connections`, and say
+      │ `10` and `20`
+       ╭─[infra.yaml:6:5]
+     5 │   endpoints:
+     6 │     first: {protocol: a2a, usage: deploy, url: "http://127.0.0.1:9006", a2a: {limits: {connections: 10}}}
+       ·     ──┬──
+       ·       ╰── claims it here
+     7 │     second: {protocol: a2a, usage: deploy, url: "http://127.0.0.1:9006/second", a2a: {limits: {connections: 20}}}
+       ·     ───┬──
+       ·        ╰── claims it too
+       ╰────
+      help: say the same in both, or choose another port for one of them
+    "#);
+    bench.write("infra.yaml", &infra(&rows(20).replace("/second", "")));
+    let said = refused(&bench, &plan).err;
+    assert!(said.contains("mas::exposure::one_socket"), "{said}");
+    assert!(said.contains("write `url: http://127.0.0.1:9006/agents/second`"), "{said}");
+}
+
+#[test]
 fn a_socket_that_something_else_holds_is_told() {
     let bench = bench();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port");

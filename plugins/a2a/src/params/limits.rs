@@ -16,7 +16,8 @@ pub(crate) struct Limits {
     pub(crate) body: usize,
     /// Depth of a request's JSON; default 128.
     pub(crate) nesting: usize,
-    /// Bytes of a request's headers; default 32 KiB.
+    /// Bytes of a request's headers; default 32 KiB. Of the socket: endpoints that share one agree on it, as on the
+    /// other limits of headers and of connections, and one that does not say it takes that of the others.
     pub(crate) header_bytes: usize,
     /// Headers of a request; default 100.
     pub(crate) headers: usize,

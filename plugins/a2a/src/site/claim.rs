@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use mas_contracts::{Claim, HostedEndpoint, Problem};
 
-use super::front::OWN;
+use super::{front::OWN, shared};
 use crate::params::Params;
 
 /// The sockets of an endpoint: HTTP, and gRPC where the program is there to serve.
@@ -24,11 +24,13 @@ pub(super) fn claims(endpoint: &HostedEndpoint, foreground: bool) -> Result<Vec<
             Problem::new("nothing says where to listen").at("url").help("write `url: http://127.0.0.1:9006`"),
         ]
     })?;
-    let mut claims = vec![Claim { host: listen.host, port: listen.port, what: "http", path }];
+    let terms = shared::terms(endpoint, &params);
+    let mut claims =
+        vec![Claim { host: listen.host, port: listen.port, what: "http", path, terms: terms.clone() }];
     if let Some(grpc) = params.grpc().filter(|_| foreground) {
         // Callers of gRPC name the agent as their tenant.
         let path = endpoint.agent.to_string();
-        claims.push(Claim { host: grpc.listen.host, port: grpc.listen.port, what: "grpc", path });
+        claims.push(Claim { host: grpc.listen.host, port: grpc.listen.port, what: "grpc", path, terms });
     }
     Ok(claims)
 }

@@ -19,6 +19,7 @@ mod listener;
 mod neighbour;
 mod open;
 mod paced;
+mod shared;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tls;

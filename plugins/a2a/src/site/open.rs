@@ -13,9 +13,9 @@ use super::{
     front::{Front, Seat},
     guest::{Guest, Seating, Socket},
     listener::{Bound, Listener, Terms},
-    tls,
+    shared, tls,
 };
-use crate::{grpc, params};
+use crate::grpc;
 
 /// How long answers may take to be sent once no turn runs any more.
 const SENDING: Duration = Duration::from_secs(1);
@@ -55,9 +55,10 @@ pub(super) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Res
     for (socket, bound) in bound {
         let here: Vec<&Guest<'_>> = guests.iter().filter(|guest| guest.is_at(socket)).collect();
         let Some(host) = here.first() else { continue };
+        shared::check(&here)?;
         let terms = Terms {
-            limits: host.params.a2a.limits.clone(),
-            tls: match shared_tls(&here)? {
+            limits: shared::limits(&here),
+            tls: match shared::tls(&here) {
                 Some(files) => Some(tls::acceptor(files, &host.build.base)?),
                 None => None,
             },
@@ -123,25 +124,6 @@ fn root_of<'g, 'a>(here: &[&'g Guest<'a>]) -> Option<&'g Guest<'a>> {
     let entry = here.iter().find(|guest| guest.endpoint.entry);
     let root = entry.or_else(|| here.iter().find(asks)).or_else(|| here.first().filter(|_| here.len() == 1));
     root.copied()
-}
-
-/// The certificate of a socket; those of one socket have to name the same.
-fn shared_tls<'a>(here: &[&'a Guest<'_>]) -> Result<Option<&'a params::Tls>> {
-    let files = |guest: &'a Guest<'_>| guest.params.a2a.tls.as_ref();
-    let first = here.first().and_then(|guest| files(guest));
-    let paths = |guest: &'a Guest<'_>| {
-        files(guest).map(|tls| (guest.build.base.join(&tls.cert), guest.build.base.join(&tls.key)))
-    };
-    let mut all = here.iter().map(|guest| (guest.endpoint, paths(guest)));
-    let Some((one, wanted)) = all.next() else { return Ok(None) };
-    match all.find(|(_, other)| *other != wanted) {
-        None => Ok(first),
-        Some((other, _)) => {
-            let (one, other) = (&one.agent, &other.agent);
-            let message = format!("`{one}` and `{other}` share a socket, but not `a2a.tls`");
-            Err(Error::invalid(message).with_code("mas::a2a::tls"))
-        }
-    }
 }
 
 #[async_trait]

@@ -134,6 +134,26 @@ fn what_is_wrong_with_an_endpoint_is_told_at_once() {
 }
 
 #[tokio::test]
+async fn a_limit_of_a_socket_counts_whoever_declares_it() {
+    let at = |limits: Value| json!({"a2a": {"listen": {"port": 0}, "limits": limits}});
+    // The first says nothing of headers, and gets what the second asks for.
+    let endpoints = [endpoint("a", at(json!({"body": 7}))), endpoint("b", at(json!({"headers": 2})))];
+    let said = |endpoint: &HostedEndpoint| {
+        let claims = claim::claims(endpoint, true).unwrap();
+        claims[0].terms.iter().map(|term| format!("{}={}", term.parameter, term.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&endpoints[0]), ["a2a.tls=none"]);
+    assert_eq!(said(&endpoints[1]), ["a2a.tls=none", "a2a.limits.headers=2"]);
+    let site = opened(&endpoints).await;
+    let few = ask(&site, "GET /healthz HTTP/1.1").await;
+    let many = ask(&site, "GET /healthz HTTP/1.1\r\nx-one: 1\r\nx-two: 2\r\nx-three: 3").await;
+    assert_eq!((few.0, many.0), (200, 431));
+    let other = endpoint("c", at(json!({"headers": 3})));
+    let refused = open::open(&serving(Path::new("/"), true), &[endpoints[1].clone(), other]).await.err();
+    assert_eq!(refused.unwrap().message(), "`b` and `c` share a socket, but not `a2a.limits.headers`");
+}
+
+#[tokio::test]
 async fn agents_of_one_socket_are_found_by_name_and_by_path() {
     let port0 = json!({"a2a": {"listen": {"port": 0}}});
     let mut own = port0.clone();
