@@ -256,6 +256,20 @@ impl Fold {
         self.artifacts.excerpt(PARTIAL)
     }
 
+    /// The error of a task that an agent of mas did not begin, since it would loop or is too deep. Other codes of
+    /// another's are not ours to give.
+    pub(super) fn refusal(&self) -> Option<Error> {
+        let refused = matches!(self.state, Some(TaskState::Failed | TaskState::Rejected));
+        let last = self.last.as_ref().filter(|_| refused && !self.artifacts.has_content())?;
+        let (kind, code) = match last.metadata.get(metadata::ERROR)?.as_str()? {
+            "mas::delegation::loop" => (ErrorKind::Loop, "mas::delegation::loop"),
+            "mas::delegation::depth" => (ErrorKind::Limit, "mas::delegation::depth"),
+            _ => return None,
+        };
+        let message = format!("`{}`: {}", self.agent, text_of(&last.parts));
+        Some(Error::new(kind, message).with_code(code).with_delivery(Delivery::Rejected))
+    }
+
     fn too_large(&self) -> Error {
         let message = format!("the answer of `{}` is larger than {} bytes", self.agent, self.largest);
         Error::new(ErrorKind::Limit, message)

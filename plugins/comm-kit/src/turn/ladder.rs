@@ -109,7 +109,11 @@ impl<'a> Ladder<'a> {
             () = cx.clock().sleep_until(cx.deadline()) => Err(None),
         };
         match ended {
-            Ok(Ok(())) => Ok(self.reply()),
+            Ok(Ok(())) => {
+                let refusal = self.fold.refusal();
+                let reply = self.reply();
+                refusal.map_or(Ok(reply), Err)
+            }
             Ok(Err(error)) => {
                 // What this side gives up itself goes on elsewhere unless it is told.
                 if error.kind() != ErrorKind::Limit {

@@ -318,6 +318,34 @@ async fn b3_19_bad_ends() {
     }
 }
 
+/// An agent of mas that does not begin, since it would loop or is too deep, is an error of that kind; no other agent
+/// has a say in our errors.
+#[tokio::test(start_paused = true)]
+async fn what_was_not_begun_is_an_error() {
+    let ends = |state: TaskState, code: &str| {
+        let mut says = TaskMessage::clone(&message("m", "delegation would loop: a -> b -> a"));
+        says.metadata.insert("mas.error".to_owned(), Value::from(code));
+        say(update(TaskStatus { message: Some(Arc::new(says)), ..status(state, None) }, true))
+    };
+    let codes = [("mas::delegation::loop", ErrorKind::Loop), ("mas::delegation::depth", ErrorKind::Limit)];
+    for (code, kind) in codes {
+        let agent = Arc::new(Scripted::streaming().on_stream([is(Working), ends(TaskState::Failed, code)]));
+        let bench = Bench::new();
+        let error = bench.run(&agent).await.unwrap_err();
+        assert_eq!((error.kind(), &*error.code(), error.may_resend()), (kind, code, true));
+        assert_eq!(error.message(), "`fares`: delegation would loop: a -> b -> a");
+        bench.engine.close().await;
+        assert_eq!(agent.names(), ["stream"]);
+    }
+    for acts in [
+        vec![ends(TaskState::Failed, "mas::host::closed")],
+        vec![piece("a", "done", false, true), ends(TaskState::Failed, codes[0].0)],
+    ] {
+        let (reply, _) = streamed(acts).await;
+        assert_eq!(reply.end, End::Failed(TaskState::Failed));
+    }
+}
+
 /// What is no stream is an error, never an empty answer.
 #[tokio::test(start_paused = true)]
 async fn b3_20_no_stream_is_no_answer() {
