@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mas_comm_kit::turn::weight_of;
 use mas_contracts::{Artifact, Content, Part, TaskMessage};
 
 /// Artifacts in order of appearance.
@@ -118,35 +119,7 @@ impl Body {
     }
 }
 
-/// About how many bytes parts hold.
-pub(super) fn weight_of(parts: &[Part]) -> usize {
-    let of = |part: &Part| match &part.content {
-        Content::Text(text) | Content::Url(text) => text.len(),
-        Content::Raw(bytes) => bytes.len(),
-        Content::Data(data) => weight_of_value(data),
-    };
-    parts.iter().map(of).fold(0, usize::saturating_add)
-}
-
 /// About how many bytes a message holds.
 pub(super) fn weight_of_message(message: &TaskMessage) -> usize {
     weight_of(&message.parts)
-}
-
-/// About how many bytes metadata holds.
-pub(super) fn weight_of_metadata(metadata: &serde_json::Map<String, serde_json::Value>) -> usize {
-    metadata
-        .iter()
-        .map(|(key, value)| key.len().saturating_add(weight_of_value(value)))
-        .fold(0, usize::saturating_add)
-}
-
-fn weight_of_value(value: &serde_json::Value) -> usize {
-    use serde_json::Value;
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight_of_value).fold(8, usize::saturating_add),
-        Value::Object(fields) => weight_of_metadata(fields).saturating_add(8),
-    }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use mas_comm_kit::turn::weight_of_metadata;
 use mas_contracts::{Part, TaskMessage};
 use serde_json::{Map, Value};
 
-use super::{artifacts::weight_of_metadata, options::Options};
+use super::options::Options;
 use crate::model::{Failure, Reason, SendMessage, Violation};
 
 /// The longest id that a caller may give, in bytes.

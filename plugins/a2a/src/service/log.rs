@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::artifacts::{weight_of, weight_of_message};
+use mas_comm_kit::turn::weight_of;
+
+use super::artifacts::weight_of_message;
 use crate::model::{Item, StreamItem};
 
 /// What an event costs beside its content.
