@@ -77,7 +77,8 @@ fn rows(infra: &[InfraDocument]) -> Vec<String> {
     rows.sort_by_key(|row| row.agent.value.clone());
     let shown = |row: &Endpoint| {
         let url = row.url.as_ref().map_or("-", |url| url.value.as_str());
-        let timeout = row.timeout_seconds.as_ref().map_or(0.0, |timeout| timeout.value);
+        let timeout =
+            row.timeout_seconds.as_ref().and_then(|timeout| timeout.value.as_f64()).unwrap_or_default();
         let headers: Vec<_> =
             row.headers.iter().map(|(name, value)| format!("{}={}", name.value, value.value)).collect();
         format!("{} {url} {timeout} [{}]", row.agent.value, headers.join(","))

@@ -190,7 +190,7 @@ fn who_listens(#[case] hosting: Hosting<'_>, #[case] expected: &[&str]) {
 #[test]
 fn a_protocol_is_given_the_whole_row_of_its_endpoint() {
     let row = EndpointBlueprint {
-        timeout_seconds: Some(Located::new(2.5, Location::named("infra.yaml"))),
+        timeout_seconds: Some(Located::new(json!([5, 2.5]), Location::named("infra.yaml"))),
         headers: vec![(Located::unplaced("x-team"), Located::unplaced("red"))],
         a2a: Some(Params::new(json!({"listen": {"port": 9006}}))),
         params: Params::new(json!({"own": 1})),
@@ -201,7 +201,7 @@ fn a_protocol_is_given_the_whole_row_of_its_endpoint() {
     let hosted = exposures[0].hosted(&team.agents[0]);
     assert!(hosted.entry && &*hosted.agent == "a" && hosted.profile == team.agents[0].profile());
     let expected = json!({
-        "own": 1, "usage": "deploy", "url": "http://127.0.0.1:9006", "timeout": 2.5,
+        "own": 1, "usage": "deploy", "url": "http://127.0.0.1:9006", "timeout": [5, 2.5],
         "headers": {"x-team": "red"}, "a2a": {"listen": {"port": 9006}},
     });
     assert_eq!(hosted.params, expected);

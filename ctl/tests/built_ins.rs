@@ -8,6 +8,7 @@ use serde_json::Value;
 /// Category, name and, in brackets, other names.
 const BUILT_INS: &[&str] = &[
     "delegation/delegate_tools",
+    "agent_comm/a2a",
     "agent_comm/local (agent-local)",
     "agent_expose/a2a",
     "design_pattern/react (analyst, planner, react@v1)",

@@ -94,12 +94,17 @@ impl Bench {
         Err("the peer was not told that its caller stopped".to_owned())
     }
 
+    /// Waits until the peer has a message.
+    async fn arrived(&self) {
+        while self.host.seen().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
     /// Runs `work` and, once the peer has its message, `then`.
     async fn meanwhile<T>(&self, work: impl Future<Output = T>, then: impl FnOnce()) -> T {
         let began = async {
-            while self.host.seen().is_empty() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
+            self.arrived().await;
             then();
             std::future::pending::<()>().await;
         };
@@ -187,8 +192,10 @@ pub async fn a_cancel_ends_the_send(harness: &dyn CommHarness) -> Verdict {
 pub async fn a_dropped_send_is_safe(harness: &dyn CommHarness) -> Verdict {
     let bench = Bench::new(harness, Behaviour::Hang).await;
     let cx = bench.cx(LONG);
-    let dropped = tokio::time::timeout(Duration::from_millis(200), bench.fails(&cx, "peer")).await;
-    ensure!(dropped.is_err(), "the send ended by itself: {dropped:?}");
+    tokio::select! {
+        ended = bench.fails(&cx, "peer") => return Err(format!("the send ended by itself: {ended:?}")),
+        () = bench.arrived() => {}
+    }
     bench.only()?;
     if harness.tells_peers(&*bench.comm) {
         ensure!(bench.until_stopped(0).await? == Stop::Cancel, "the peer was left alone");
@@ -198,7 +205,8 @@ pub async fn a_dropped_send_is_safe(harness: &dyn CommHarness) -> Verdict {
     Ok(None)
 }
 
-/// A peer that executed and failed, or asks, is a reply; one that refused proves that nothing was executed.
+/// A peer that executed and failed, or asks, is a reply; one that refused proves that nothing was executed. Where peers
+/// have tasks, a refusal and a breakdown are states of one.
 pub async fn ends_are_told_apart(harness: &dyn CommHarness) -> Verdict {
     for state in [TaskState::Failed, TaskState::Rejected, TaskState::Canceled] {
         let bench = Bench::new(harness, Behaviour::Fail(state, "quota".to_owned())).await;
@@ -212,14 +220,22 @@ pub async fn ends_are_told_apart(harness: &dyn CommHarness) -> Verdict {
         other => return Err(format!("a question became {other:?}")),
     }
     let bench = Bench::new(harness, Behaviour::Refuse("busy".to_owned())).await;
-    let error = bench.fails(&bench.cx(LONG), "peer").await?;
-    ensure!(error.may_resend(), "a refusal became {error:?}");
+    let sent = bench.say(&bench.cx(LONG), "peer", "go", "m2", ThreadName::Main).await;
+    ensure!(ended(&sent, TaskState::Rejected, Error::may_resend), "a refusal became {sent:?}");
     bench.only()?;
     let bench = Bench::new(harness, Behaviour::Crash).await;
-    let error = bench.fails(&bench.cx(LONG), "peer").await?;
-    ensure!(!error.may_resend(), "a crash became {error:?}");
+    let sent = bench.say(&bench.cx(LONG), "peer", "go", "m2", ThreadName::Main).await;
+    ensure!(ended(&sent, TaskState::Failed, |error| !error.may_resend()), "a crash became {sent:?}");
     bench.only()?;
     Ok(None)
+}
+
+/// Whether a send ended with a task in this state, or with such an error.
+fn ended(sent: &Result<Reply>, state: TaskState, error: impl Fn(&Error) -> bool) -> bool {
+    match sent {
+        Ok(reply) => reply.end == End::Failed(state),
+        Err(sent) => error(sent),
+    }
 }
 
 /// An unknown peer is not found, by a send and by a probe; a probe executes nothing.

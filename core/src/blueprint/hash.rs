@@ -22,7 +22,7 @@ impl Blueprint {
                 "usage": row.usage.word(),
                 "url": row.url.as_ref().map(shown),
                 "headers": row.headers.iter().map(|(name, _)| name.value.as_str()).collect::<Vec<_>>(),
-                "timeout": row.timeout_seconds.as_ref().map(|seconds| seconds.value),
+                "timeout": row.timeout_seconds.as_ref().map(|seconds| &seconds.value),
                 "a2a": row.a2a.as_ref().map(crate::manifest::Params::public_value),
                 "params": row.params.public_value(),
             })

@@ -134,8 +134,8 @@ pub struct EndpointBlueprint {
     pub url: Option<Located<String>>,
     /// Headers of each call; `Debug` hides their values.
     pub headers: Vec<(Located<String>, Located<String>)>,
-    /// Longest wait in seconds.
-    pub timeout_seconds: Option<Located<f64>>,
+    /// Longest wait in seconds, or several for the phases of a call, as its backend reads them.
+    pub timeout_seconds: Option<Located<serde_json::Value>>,
     /// The `a2a` block.
     pub a2a: Option<Params>,
     /// Parameters of other protocols.

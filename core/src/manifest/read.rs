@@ -1,5 +1,7 @@
 //! Reading checked trees into values; what does not fit was reported by the shape check and is skipped.
 
+use serde_json::Value as Json;
+
 use super::located::{Located, Params, Selection};
 use super::shape::{read_flag, read_int, read_number};
 use super::yaml::{Node, Style};
@@ -31,6 +33,17 @@ pub(crate) fn int(node: Option<&Node>) -> Option<Located<i64>> {
 
 pub(crate) fn number(node: Option<&Node>) -> Option<Located<f64>> {
     present(node).and_then(|node| read_number(node).map(|number| Located::new(number, node.at.clone())))
+}
+
+/// A number or a list of numbers.
+pub(crate) fn numbers(node: Option<&Node>) -> Option<Located<Json>> {
+    let node = present(node)?;
+    let value = if node.is_scalar() {
+        read_number(node).map(Json::from)
+    } else {
+        node.items().iter().map(|item| read_number(item).map(Json::from)).collect()
+    };
+    value.map(|value| Located::new(value, node.at.clone()))
 }
 
 /// A choice `{type|ref|protocol, params|config}`.

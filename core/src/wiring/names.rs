@@ -40,7 +40,7 @@ const LATER: &[(Category, &[&str])] = &[
     ),
     (Category::ContextManager, &["summarising", "summarizing"]),
     (Category::ToolProvider, &["mcp", "openapi", "remote_tool"]),
-    (Category::AgentComm, &["a2a", "nats", "platform"]),
+    (Category::AgentComm, &["nats", "platform"]),
 ];
 
 /// Checks every name of a plugin in a document, and its parameters where the document is sound so far: `report` has

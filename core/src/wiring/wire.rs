@@ -255,7 +255,7 @@ pub(super) fn add_endpoint(params: &mut Map<String, Value>, endpoint: &EndpointB
         params.insert("url".to_owned(), Value::from(url.value.as_str()));
     }
     if let Some(timeout) = &endpoint.timeout_seconds {
-        params.insert("timeout".to_owned(), Value::from(timeout.value));
+        params.insert("timeout".to_owned(), timeout.value.clone());
     }
     if !endpoint.headers.is_empty() {
         let headers =

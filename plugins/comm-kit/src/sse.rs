@@ -104,6 +104,17 @@ impl Decoder {
         self.has_data || !self.line.is_empty()
     }
 
+    /// Takes out the event that the bytes end within, if there is one: at the end of the stream one that a server did
+    /// not end with a blank line, or a piece of one.
+    pub fn rest(&mut self) -> Option<Event> {
+        let mut events = Vec::new();
+        if !self.line.is_empty() {
+            self.end_line(&mut events);
+        }
+        self.end_event(&mut events);
+        events.pop()
+    }
+
     /// The last id that an event carried; what `Last-Event-ID` wants to see.
     #[must_use]
     pub fn last_id(&self) -> Option<&str> {
@@ -230,6 +241,20 @@ mod tests {
             [("data: a\n\n", false), ("data: a\n\ndata: b\n", true), ("dat", true), ("", false)]
         {
             assert_eq!(read(&[bytes.as_bytes()]).1.has_rest(), left, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_at_the_end_can_be_had() {
+        for (bytes, left) in [
+            ("data: a\n\n", None),
+            ("data: a\n\ndata: b\ndata: c", Some("b\nc")),
+            ("data: b\n", Some("b")),
+            ("dat", None),
+        ] {
+            let (_, mut decoder) = read(&[bytes.as_bytes()]);
+            assert_eq!(decoder.rest().map(|event| event.data).as_deref(), left, "{bytes:?}");
+            assert!(!decoder.has_rest(), "{bytes:?}");
         }
     }
 

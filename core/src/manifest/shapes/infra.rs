@@ -118,7 +118,7 @@ const ENDPOINT: &[Field] = &[
     may("expose", Shape::Flag),
     may("url", Shape::Text),
     may("headers", Shape::MapOf(&Shape::Text)),
-    may("timeout", POSITIVE),
+    may("timeout", Shape::Either(&[POSITIVE, Shape::List(&POSITIVE)])),
     may("a2a", FREE),
 ];
 

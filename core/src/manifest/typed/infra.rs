@@ -111,8 +111,8 @@ pub struct Endpoint {
     pub url: Option<Located<String>>,
     /// Headers of each call; their values are never shown.
     pub headers: Vec<(Located<String>, Located<String>)>,
-    /// Longest wait in seconds.
-    pub timeout_seconds: Option<Located<f64>>,
+    /// Longest wait in seconds, or several for the phases of a call, as its backend reads them.
+    pub timeout_seconds: Option<Located<serde_json::Value>>,
     /// The `a2a` block.
     pub a2a: Option<Params>,
     /// Everything else in the row, for its backend to check.
@@ -219,7 +219,7 @@ impl Endpoint {
                 .into_iter()
                 .map(|(name, value)| (name, Located { secret: true, ..value }))
                 .collect(),
-            timeout_seconds: read::number(node.get("timeout")),
+            timeout_seconds: read::numbers(node.get("timeout")),
             a2a: node.get("a2a").filter(|block| !block.is_null()).map(Params::of),
             params: without(node, Self::OWN),
             missing: missing_of(node),

@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use mas_comm_kit::http::encoded;
 use mas_contracts::TaskMessage;
 use serde_json::{Map, Value, json};
 
@@ -36,6 +37,8 @@ pub struct How {
     pub output_modes: Vec<String>,
     /// Where the agent posts what becomes of the task; default nowhere.
     pub webhook: Option<Webhook>,
+    /// The trace that the message belongs to (W3C `traceparent`), if any.
+    pub traceparent: Option<Arc<str>>,
 }
 
 /// Where an agent posts what becomes of a task. `Debug` hides all of it.
@@ -88,6 +91,19 @@ impl Call<'_> {
             Self::List(_) => "ListTasks",
             Self::Cancel { .. } => "CancelTask",
             Self::Subscribe { .. } => "SubscribeToTask",
+        }
+    }
+
+    /// Whether the answer is a stream.
+    pub(super) fn streams(&self) -> bool {
+        matches!(self, Self::Send { stream: true, .. } | Self::Subscribe { .. })
+    }
+
+    /// The trace that it belongs to.
+    pub(super) fn traceparent(&self) -> Option<&str> {
+        match self {
+            Self::Send { how, .. } => how.traceparent.as_deref(),
+            _ => None,
         }
     }
 
@@ -157,8 +173,8 @@ impl Call<'_> {
             }
             Self::Get { id, history_length } => {
                 params.insert("id".to_owned(), (*id).into());
-                if let Some(length) = history_length {
-                    params.insert("historyLength".to_owned(), (*length).into());
+                if let Some(length) = told_length(*history_length, tongue) {
+                    params.insert("historyLength".to_owned(), length.into());
                 }
             }
             Self::List(listed) => {
@@ -188,7 +204,7 @@ impl How {
         if !self.output_modes.is_empty() {
             map.insert("acceptedOutputModes".to_owned(), self.output_modes.clone().into());
         }
-        if let Some(length) = self.history_length {
+        if let Some(length) = told_length(self.history_length, tongue) {
             map.insert("historyLength".to_owned(), length.into());
         }
         if let Some(webhook) = &self.webhook {
@@ -211,6 +227,11 @@ impl How {
         }
         map
     }
+}
+
+/// The length of the history to ask for. To agents of v0.3 none may mean all of it, so they are not asked for none.
+fn told_length(length: Option<u32>, tongue: Tongue) -> Option<u32> {
+    length.filter(|length| *length > 0 || tongue == Tongue::V1)
 }
 
 fn message_of(message: &Arc<TaskMessage>, tongue: Tongue) -> Value {
@@ -239,20 +260,6 @@ fn query(path: &mut String, fields: Map<String, Value>, but: &[&str]) {
         let _ = write!(path, "{sign}{name}={text}");
         sign = '&';
     }
-}
-
-/// Text as a segment of a path or as a value of a query (RFC 3986, unreserved characters as they are).
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
-            other => {
-                let _ = write!(out, "%{other:02X}");
-            }
-        }
-    }
-    out
 }
 
 /// Whether an event ends a stream of a message.

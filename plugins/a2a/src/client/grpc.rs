@@ -189,6 +189,9 @@ impl Channel {
         let mut headers = self.headers.clone();
         let patience = deadline::written(patience(call).unwrap_or(self.timeout));
         put(&mut headers, deadline::HEADER, &HeaderText::Plain(patience))?;
+        if let Some(trace) = call.traceparent() {
+            put(&mut headers, "traceparent", &HeaderText::Plain(trace.to_owned()))?;
+        }
         Ok(headers)
     }
 

@@ -2,14 +2,17 @@
 
 mod answer;
 mod call;
-mod card;
-mod envelope;
+pub(crate) mod card;
+pub(crate) mod discover;
+mod exchange;
 mod failure;
 mod grpc;
+pub(crate) mod line;
 mod read;
 mod remote;
-mod stream;
-mod wire;
+pub(crate) mod stream;
+pub(crate) mod upstream;
+pub(crate) mod wire;
 
 use std::time::Duration;
 
@@ -18,7 +21,7 @@ pub use call::{How, Webhook};
 pub use card::Interface;
 pub use remote::{Listed, Remote};
 pub use stream::Updates;
-pub use wire::{Options, fetch_card};
+pub use wire::{Bounds, Options, fetch_card};
 
 /// How long a call may take where nothing else is said: ten minutes.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
@@ -78,9 +81,13 @@ impl Version {
         }
     }
 
-    /// The version that a card gives an interface; one without a version is older than versions.
-    fn of_card(word: Option<&str>) -> Option<Self> {
-        word.map_or(Some(Self::V03), Self::parse)
+    /// The version that is spoken with an agent whose card says this: the same but for what came later, or before.
+    fn of_card(word: &str) -> Option<Self> {
+        match word.trim().split('.').next() {
+            Some("1") => Some(Self::V1),
+            Some("0") => Some(Self::V03),
+            _ => None,
+        }
     }
 
     /// As it goes into requests.

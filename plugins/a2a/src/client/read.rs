@@ -195,14 +195,7 @@ fn status_of(
     problems: &mut Problems,
 ) -> Option<TaskStatus> {
     let mut object = Object::of(node.unwrap_or(Node::Null), path, problems)?;
-    let state = object.choice(
-        "state",
-        |of| match tongue {
-            Tongue::V1 => v1::state(of),
-            Tongue::V03(_) => v03::state(of),
-        },
-        problems,
-    );
+    let state = object.choice("state", |of| Some(state(of)), problems);
     let said = object.value("message");
     let message = said.and_then(|node| message(node, Path::Field(&path, "message"), tongue, problems));
     Some(TaskStatus {
@@ -213,16 +206,29 @@ fn status_of(
     })
 }
 
+/// A state in the words of either version and in those that agents write for them; none for one that nobody knows.
+fn state(of: Result<&str, i64>) -> Option<TaskState> {
+    v03::state(of).unwrap_or_else(|| {
+        let word = of.ok()?.to_ascii_lowercase().replace('_', "-");
+        match word.strip_prefix("task-state-").unwrap_or(&word) {
+            "cancelled" => Some(TaskState::Canceled),
+            other => v03::state(Ok(other)).flatten(),
+        }
+    })
+}
+
 fn message(node: Node<'_>, path: Path<'_>, tongue: Tongue, problems: &mut Problems) -> Option<TaskMessage> {
     let mut object = Object::of(node, path, problems)?;
-    let (name, role) = match tongue {
-        Tongue::V1 => ("parts", object.choice("role", v1::role, problems)),
-        Tongue::V03(shape) => (shape.parts(), object.choice("role", v03::role, problems)),
+    let name = match tongue {
+        Tongue::V1 => "parts",
+        Tongue::V03(shape) => shape.parts(),
     };
+    let role = object.choice("role", |of| Some(v03::role(of)), problems);
     let text = |text: Option<Cow<'_, str>>| text.map(Arc::<str>::from);
     Some(TaskMessage {
         id: object.filled("messageId", problems).unwrap_or_default().into(),
-        from: role.unwrap_or(Speaker::Agent),
+        // Nobody but the agent speaks where it does not say who.
+        from: role.flatten().unwrap_or(Speaker::Agent),
         context: text(object.filled("contextId", problems)),
         task: text(object.filled("taskId", problems)),
         parts: parts(&mut object, name, tongue, problems),

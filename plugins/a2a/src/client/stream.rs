@@ -6,67 +6,32 @@ use std::{
     time::{Duration, Instant},
 };
 
+use async_trait::async_trait;
 use futures_util::StreamExt;
 use mas_comm_kit::{
-    http::Response,
-    sse::{Decoder, EVENT_LIMIT, Event},
+    http::{Request, Response},
+    sse::{Decoder, Event},
+    turn::{self, Heard, Updates as _},
 };
-use mas_contracts::{Clock, Result};
+use mas_contracts::{Clock, Error, Result};
 
-use super::{Update, call::ends, envelope, failure, grpc::Events, read, wire};
-use crate::{http::Tongue, json::Node, model::StreamItem};
+use super::{Update, call::ends, exchange::Exchange, failure, grpc::Events, read, wire};
+use crate::{http::Tongue, model::StreamItem};
 
-/// The updates of a stream, in order; it ends with the task, or where it is cut.
+/// The updates of a stream, in order; it ends with the task, or where it is cut. A call takes no longer than the limit
+/// that the stream was opened with.
 pub struct Updates {
-    source: Option<Source>,
-    ready: VecDeque<StreamItem>,
+    stream: Stream,
     clock: Arc<dyn Clock>,
     deadline: Instant,
     timeout: Duration,
-    whole: bool,
-}
-
-enum Source {
-    Http(Http),
-    Grpc(Events),
-}
-
-struct Http {
-    response: Response,
-    decoder: Decoder,
-    tongue: Tongue,
-    rpc: bool,
 }
 
 impl Updates {
-    pub(super) fn new(
-        response: Response,
-        tongue: Tongue,
-        rpc: bool,
-        clock: Arc<dyn Clock>,
-        timeout: Duration,
-    ) -> Self {
-        let http = Http { response, decoder: Decoder::new(EVENT_LIMIT), tongue, rpc };
-        Self::of(Some(Source::Http(http)), VecDeque::new(), clock, timeout)
-    }
-
-    pub(super) fn of_grpc(events: Events, clock: Arc<dyn Clock>, timeout: Duration) -> Self {
-        Self::of(Some(Source::Grpc(events)), VecDeque::new(), clock, timeout)
-    }
-
-    pub(super) fn once(item: Option<StreamItem>, clock: Arc<dyn Clock>) -> Self {
-        Self { whole: true, ..Self::of(None, item.into_iter().collect(), clock, Duration::ZERO) }
-    }
-
-    fn of(
-        source: Option<Source>,
-        ready: VecDeque<StreamItem>,
-        clock: Arc<dyn Clock>,
-        timeout: Duration,
-    ) -> Self {
+    pub(super) fn new(stream: Stream, clock: Arc<dyn Clock>, timeout: Duration) -> Self {
         let now = clock.now();
         let deadline = now.checked_add(timeout).unwrap_or(now);
-        Self { source, ready, clock, deadline, timeout, whole: false }
+        Self { stream, clock, deadline, timeout }
     }
 
     /// The next update; none at the end.
@@ -75,20 +40,16 @@ impl Updates {
     /// That the stream was cut off, that an update cannot be read, or that the time is over.
     pub async fn next(&mut self) -> Result<Option<Update>> {
         loop {
-            if let Some(item) = self.ready.pop_front() {
-                self.whole |= ends(&item);
-                return Ok(Some(item.into()));
-            }
-            let Some(source) = &mut self.source else { return Ok(None) };
             let late = self.clock.sleep_until(self.deadline);
-            let more = tokio::select! {
+            let heard = tokio::select! {
                 biased;
-                more = source.more(&mut self.ready) => more,
-                () = late => Err(wire::late_by(self.timeout)),
+                heard = self.stream.next() => heard?,
+                () = late => return Err(wire::late_by(self.timeout)),
             };
-            if !more? {
-                self.source = None;
-                return Ok(None);
+            match heard {
+                None => return Ok(None),
+                Some(Heard::Update(update)) => return Ok(Some(update)),
+                Some(Heard::Alive) => {}
             }
         }
     }
@@ -96,30 +57,99 @@ impl Updates {
     /// Whether the stream ended where the protocol says so, not where a connection was cut.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.whole
+        self.stream.whole
     }
 }
 
-impl Source {
-    /// Reads on, and says whether there was more.
-    async fn more(&mut self, ready: &mut VecDeque<StreamItem>) -> Result<bool> {
-        match self {
-            Self::Http(http) => http.more(ready).await,
-            Self::Grpc(events) => match events.next().await {
-                Some(item) => {
-                    ready.extend(item?);
-                    Ok(true)
-                }
-                None => Ok(false),
-            },
+/// What comes over a stream, without a limit of time.
+pub(crate) struct Stream {
+    source: Option<Source>,
+    ready: VecDeque<StreamItem>,
+    /// What went wrong after what is ready.
+    failed: Option<Error>,
+    whole: bool,
+}
+
+enum Source {
+    Http(Box<Http>),
+    Grpc(Box<Events>),
+}
+
+/// A stream of server-sent events.
+pub(super) struct Http {
+    pub(super) request: Request,
+    pub(super) response: Response,
+    pub(super) decoder: Decoder,
+    pub(super) tongue: Tongue,
+    /// Whether JSON-RPC is spoken.
+    pub(super) rpc: bool,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl Stream {
+    pub(super) fn of_http(http: Http) -> Self {
+        Self::of(Some(Source::Http(Box::new(http))), VecDeque::new())
+    }
+
+    pub(super) fn of_grpc(events: Events) -> Self {
+        Self::of(Some(Source::Grpc(Box::new(events))), VecDeque::new())
+    }
+
+    /// A stream of an agent that answers with the whole at once.
+    pub(super) fn once(item: StreamItem) -> Self {
+        Self { whole: true, ..Self::of(None, VecDeque::from([item])) }
+    }
+
+    fn of(source: Option<Source>, ready: VecDeque<StreamItem>) -> Self {
+        Self { source, ready, failed: None, whole: false }
+    }
+}
+
+#[async_trait]
+impl turn::Updates for Stream {
+    async fn next(&mut self) -> Result<Option<Heard>> {
+        if self.ready.is_empty()
+            && let Some(source) = &mut self.source
+        {
+            // What was read stands in `self` before anything else is waited for.
+            let more = match source {
+                Source::Http(http) => http.more(&mut self.ready).await,
+                Source::Grpc(events) => match events.next().await {
+                    Some(Ok(item)) => {
+                        self.ready.extend(item);
+                        Ok(true)
+                    }
+                    Some(Err(error)) => Err(error),
+                    None => Ok(false),
+                },
+            };
+            if !matches!(more, Ok(true)) {
+                self.source = None;
+            }
+            self.failed = more.err();
+        }
+        match (self.ready.pop_front(), self.failed.take()) {
+            (Some(item), failed) => {
+                self.failed = failed;
+                self.whole |= ends(&item);
+                Ok(Some(Heard::Update(item.into())))
+            }
+            (None, Some(failed)) => Err(failed),
+            (None, None) => Ok(self.source.as_ref().map(|_| Heard::Alive)),
         }
     }
 }
 
 impl Http {
+    /// Reads on, and says whether there was more. What came before an error is ready.
     async fn more(&mut self, ready: &mut VecDeque<StreamItem>) -> Result<bool> {
-        let Some(chunk) = self.response.chunk().await? else { return Ok(false) };
         let mut events = Vec::new();
+        let Some(chunk) = self.response.chunk().await? else {
+            // A server that ends without the blank line has said its last event all the same, if it is whole.
+            let rest = self.decoder.rest();
+            ready.extend(rest.and_then(|event| self.item(&event).ok()).flatten());
+            return Ok(false);
+        };
         let pushed = self.decoder.push(&chunk, &mut events);
         for event in &events {
             ready.extend(self.item(event)?);
@@ -128,18 +158,11 @@ impl Http {
     }
 
     fn item(&self, event: &Event) -> Result<Option<StreamItem>> {
-        let node = envelope::parse(event.data.as_bytes(), self.response.status())?;
-        let node = if self.rpc {
-            envelope::result(node, self.response.status())?
-        } else if event.name.as_deref() == Some("error") || is_error(&node) {
-            return Err(envelope::rest_failure(node, self.response.status()));
-        } else {
-            node
-        };
-        read::item(node, self.tongue).map_err(|wrong| failure::invalid(&wrong))
+        let Self { request, response, clock, .. } = self;
+        let exchange = Exchange { request, response, clock: &**clock, rpc: self.rpc };
+        match exchange.event(event.name.as_deref(), &event.data)? {
+            Some(node) => read::item(node, self.tongue).map_err(|wrong| failure::invalid(&wrong)),
+            None => Ok(None),
+        }
     }
-}
-
-fn is_error(node: &Node<'_>) -> bool {
-    matches!(node, Node::Object(fields) if fields.iter().any(|(name, value)| name == "error" && !value.is_null()))
 }

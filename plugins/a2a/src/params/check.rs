@@ -21,14 +21,7 @@ impl Params {
         problems.extend(self.a2a.limits.problems());
         problems.extend(self.a2a.keep.problems());
         problems.extend(self.a2a.cors.iter().flat_map(super::Cors::problems));
-        let nameless =
-            self.headers.keys().filter(|name| http::HeaderName::from_bytes(name.as_bytes()).is_err());
-        problems.extend(
-            nameless.map(|name| Problem::new(format!("`{name}` is no name of a header")).at("headers")),
-        );
-        if self.timeout.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
-            problems.push(Problem::new("seconds, more than 0").at("timeout"));
-        }
+        problems.extend(self.nameless_headers());
         for (place, url) in
             [("documentation_url", &self.a2a.documentation_url), ("icon_url", &self.a2a.icon_url)]
         {
@@ -39,6 +32,17 @@ impl Params {
             }
         }
         problems
+    }
+
+    /// Headers with names that are none.
+    pub(crate) fn nameless_headers(&self) -> Vec<Problem> {
+        let nameless =
+            self.headers.keys().filter(|name| http::HeaderName::from_bytes(name.as_bytes()).is_err());
+        nameless
+            .map(|name| {
+                Problem::new(format!("`{name}` is no name of a header")).at(format!("headers.{name}"))
+            })
+            .collect()
     }
 
     fn of_addresses(&self) -> Vec<Problem> {

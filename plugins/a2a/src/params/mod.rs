@@ -10,11 +10,13 @@ mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use mas_comm_kit::phases::Phases;
 use mas_contracts::{Error, Problem, Result, check_params, parse_params};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::comm::Client;
 pub(crate) use address::Address;
 pub(crate) use limits::{Cors, Keep, Limits, Push};
 pub(crate) use secret::SecretText;
@@ -36,11 +38,12 @@ pub(crate) struct Params {
     pub(crate) url: Option<String>,
     /// Headers of calls through the endpoint; a listener sends none.
     #[serde(default)]
-    headers: BTreeMap<String, SecretText>,
-    /// How long a call through the endpoint may take, in seconds; a listener makes none.
+    pub(crate) headers: BTreeMap<String, SecretText>,
+    /// How long a call through the endpoint may take, in seconds, or `[seconds to connect, seconds of
+    /// silence]`; default `[5, 300]`. A listener makes none.
     #[serde(default)]
-    timeout: Option<f64>,
-    /// How the agent is served.
+    pub(crate) timeout: Option<Phases>,
+    /// How the agent is served, and how it is called.
     #[serde(default)]
     pub(crate) a2a: A2a,
 }
@@ -57,7 +60,7 @@ pub(crate) enum Usage {
     UseAndDeploy,
 }
 
-/// How an agent is served over A2A.
+/// How an agent is served over A2A, and in `client` how it is called.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct A2a {
@@ -100,6 +103,8 @@ pub(crate) struct A2a {
     pub(crate) keep: Keep,
     /// Which pages of browsers may call; default none.
     pub(crate) cors: Option<Cors>,
+    /// How the agent is called; a listener calls nobody.
+    pub(crate) client: Client,
 }
 
 /// A socket to bind.

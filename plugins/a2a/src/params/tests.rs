@@ -57,7 +57,8 @@ fn problems_say_where() {
         problems(&json!({"usage": "deploy", "url": "https://h"})),
         ["a2a.listen: the address is https, and nothing says which socket is behind it"]
     );
-    let wrong = json!({"url": "http://h:1/a", "timeout": 0, "headers": {"a b": "c"}, "a2a": {
+    assert_eq!(place(json!({"url": "http://h", "timeout": [5, 0]})), "timeout");
+    let wrong = json!({"url": "http://h:1/a", "headers": {"a b": "c"}, "a2a": {
         "tls": {"cert": "c.pem", "key": "k.pem"},
         "grpc_url": "h",
         "capabilities": {"extendedAgentCard": true, "extensions": [{"uri": "x"}, {"uri": "a:b"}, {"uri": "a:b"}]},
@@ -89,8 +90,7 @@ fn problems_say_where() {
     a2a.limits.turn_seconds: seconds from 0.001 to a year
     a2a.limits.nesting: 1000 at most
     a2a.cors.origins: `app` is no origin: write `https://app.example.com` or `*`
-    headers: `a b` is no name of a header
-    timeout: seconds, more than 0
+    headers.a b: `a b` is no name of a header
     ");
 }
 

@@ -32,7 +32,7 @@ mod send;
 mod stream;
 mod tap;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod turn;
 
 use std::{

@@ -47,7 +47,7 @@ use crate::{
 
 /// A store that holds to the rules and counts its writes.
 #[derive(Default)]
-struct Kept(Mutex<(Revisions, usize)>, AtomicBool);
+pub(crate) struct Kept(Mutex<(Revisions, usize)>, AtomicBool);
 
 /// The latest revision of each task.
 type Revisions = BTreeMap<Arc<str>, Arc<Task>>;

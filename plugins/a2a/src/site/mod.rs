@@ -17,7 +17,7 @@ mod guest;
 mod held;
 mod listener;
 mod neighbour;
-mod open;
+pub(crate) mod open;
 mod paced;
 mod shared;
 #[cfg(test)]

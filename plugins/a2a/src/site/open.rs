@@ -24,7 +24,7 @@ const SENDING: Duration = Duration::from_secs(1);
 const TELLING: Duration = Duration::from_secs(2);
 
 /// Endpoints that are served.
-pub(super) struct Site {
+pub(crate) struct Site {
     doors: Vec<Arc<Door>>,
     listeners: Vec<Listener>,
     seats: Vec<Arc<Seat>>,
@@ -33,7 +33,7 @@ pub(super) struct Site {
 }
 
 /// Binds the sockets of the endpoints, the entry agent's first, and serves them.
-pub(super) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Result<Site> {
+pub(crate) async fn open(serving: &Serving, endpoints: &[HostedEndpoint]) -> Result<Site> {
     let guests = endpoints.iter().map(|endpoint| Guest::of(serving, endpoint)).collect::<Result<Vec<_>>>()?;
     let mut bound: Vec<(&Socket, Bound)> = Vec::new();
     for guest in &guests {

@@ -11,4 +11,4 @@ pub(crate) use decode::{
     shared, subscribe,
 };
 pub(crate) use encode::{Shown, Write};
-pub(crate) use names::{code, role, state, state_name};
+pub(crate) use names::{code, state, state_name};
