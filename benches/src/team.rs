@@ -12,8 +12,9 @@ use std::{
 use async_trait::async_trait;
 use mas_context::Stack;
 use mas_contracts::{
-    AgentHost, AgentProfile, Arguments, CallContext, ChatRequest, Completion, DelegationContract, Event,
-    EventSink, Message, ModelContract, Part, Peer, PeerCard, Result as MasResult, ToolCall, TurnRequest,
+    AgentCommContract, AgentHost, AgentProfile, Arguments, CallContext, ChatRequest, Completion,
+    DelegationContract, Event, EventSink, Message, ModelContract, Part, Peer, PeerCard, Result as MasResult,
+    ToolCall, TurnRequest,
 };
 use mas_core::{
     clock::{RandomIds, TokioClock},
@@ -100,6 +101,18 @@ impl Bench {
     /// # Errors
     /// When the team cannot be put together.
     pub fn start(models: Models, sessions: usize) -> Result<Arc<Self>> {
+        Self::reaching(models, sessions, |team| (mas_local::NAME, Arc::new(Local::new(team.host()))))
+    }
+
+    /// A team whose parent reaches the child over the backend that `way` names and makes.
+    ///
+    /// # Errors
+    /// When the team cannot be put together.
+    pub fn reaching(
+        models: Models,
+        sessions: usize,
+        way: impl FnOnce(&Arc<Team>) -> (&'static str, Arc<dyn AgentCommContract>),
+    ) -> Result<Arc<Self>> {
         let models = Arc::new(models);
         let team = Team::new(TeamParts {
             limits: TeamLimits { sessions, ..TeamLimits::default() },
@@ -114,11 +127,8 @@ impl Bench {
             let problems: Vec<String> = problems.into_iter().map(|problem| problem.message).collect();
             Failure::Wrong(problems.join("; "))
         })?;
-        let route = Route {
-            name: mas_local::NAME.into(),
-            comm: Arc::new(Local::new(team.host())),
-            peer: Peer { id: "child".into() },
-        };
+        let (name, comm) = way(&team);
+        let route = Route { name: name.into(), comm, peer: Peer { id: "child".into() } };
         let mut parent = agent("parent", work::PARENT_SYSTEM, &models, true);
         parent.toolbox = Toolbox::new(Some(surface), Vec::new())?;
         parent.routes = HashMap::from([(route.peer.id.clone(), route)]);
