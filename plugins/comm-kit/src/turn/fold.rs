@@ -157,7 +157,13 @@ impl Fold {
         self.heard = self.heard.saturating_add(1);
         match update {
             Update::Task(task) => self.snapshot(&task, out),
-            Update::Message(message) => self.only = Some(message),
+            Update::Message(message) => {
+                if let Some(task) = &self.task {
+                    let agent = &self.agent;
+                    tracing::warn!(%agent, %task, "a message came where only updates of the task may; it is the answer");
+                }
+                self.only = Some(message);
+            }
             Update::Status { status, last, .. } => {
                 self.closed |= last;
                 self.status(&status, out);

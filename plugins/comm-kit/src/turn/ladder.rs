@@ -18,6 +18,9 @@ use crate::retry::Jitter;
 /// How long a question about a task may take.
 const ASKED: Duration = Duration::from_secs(30);
 
+/// How often a task is asked for at most.
+const OFTEN: Duration = Duration::from_millis(20);
+
 /// How long before the deadline a task is looked at for the last time.
 const LAST_LOOK: Duration = Duration::from_secs(1);
 
@@ -217,7 +220,7 @@ impl<'a> Ladder<'a> {
     async fn poll(&mut self, at_once: bool) -> Result<()> {
         let terms = self.engine.policy.poll;
         let mut pause = if at_once { Duration::ZERO } else { terms.first };
-        let mut next = terms.first;
+        let mut next = terms.first.max(OFTEN);
         let mut failures = 0u32;
         loop {
             self.pause(self.before_the_end(pause)).await;

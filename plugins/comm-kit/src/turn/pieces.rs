@@ -55,20 +55,16 @@ impl Pieces {
 
     /// Whether they begin with what was told of `others`.
     pub(super) fn extends(&self, others: &Self, told: Told) -> bool {
-        let (Some(mine), Some(theirs)) = (self.0.get(..told.pieces), others.0.get(..told.pieces)) else {
-            return false;
-        };
-        let begun = |piece: &Piece| match piece {
-            Piece::Text(text) => text.as_bytes().get(..told.bytes).map(<[u8]>::to_vec),
+        let same = self.0.get(..told.pieces).is_some_and(|whole| Some(whole) == others.0.get(..told.pieces));
+        same && (told.bytes == 0 || self.begun(told).is_some_and(|text| Some(text) == others.begun(told)))
+    }
+
+    /// The part of a text that was told of.
+    fn begun(&self, told: Told) -> Option<&[u8]> {
+        match self.0.get(told.pieces)? {
+            Piece::Text(text) => text.as_bytes().get(..told.bytes),
             Piece::Part(_) => None,
-        };
-        let next = |pieces: &[Piece]| pieces.get(told.pieces).and_then(begun);
-        // A part that is not the last any more is whole: what was told of it must be all of it.
-        let whole = |pieces: &[Piece]| match pieces.get(told.pieces) {
-            Some(Piece::Text(text)) => told.bytes <= text.len(),
-            _ => told.bytes == 0,
-        };
-        mine == theirs && whole(&self.0) && (told.bytes == 0 || next(&self.0) == next(&others.0))
+        }
     }
 
     /// The parts after what was told, and how far that is then.

@@ -9,3 +9,4 @@ mod interrupted;
 mod kit;
 mod ladder;
 mod shapes;
+mod ways;

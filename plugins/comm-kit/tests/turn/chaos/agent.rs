@@ -1,5 +1,4 @@
-//! A thousand schedules of faults, each from a seed: a turn never sends twice what may have been executed, never
-//! outlasts its time, and never loses the end of a task that can be asked for.
+//! An agent with one task, over a network that fails by a seed.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -11,39 +10,30 @@ use mas_comm_kit::{
     retry::Jitter,
     turn::{Answer, Ask, Heard, Update, Updates, Upstream},
 };
-use mas_contracts::{
-    Artifact, Delivery, End, Error, ErrorKind, EventKind, Part, Peer, Reply, Result, Task, TaskMessage,
-    TaskState, TaskStatus,
-};
+use mas_contracts::{Artifact, Delivery, ErrorKind, Part, Result, Task, TaskMessage, TaskState, TaskStatus};
 use tokio::time::Instant;
 
-use crate::kit::{Bench, broken, message, outbound, refused, secs, task_of};
+use crate::kit::{broken, message, refused, secs, task_of};
 
 use TaskState::{AuthRequired, Completed, Failed, InputRequired, Working};
 
-/// How long a turn has.
-const BUDGET: f64 = 1200.0;
-
-/// A task that ends by then is seen to, whatever happens: what is left is more than the faults can cost.
-const IN_TIME: f64 = 400.0;
-
 /// Chance, to be had by several.
-struct Dice(Mutex<Jitter>);
+pub(super) struct Dice(Mutex<Jitter>);
 
 impl Dice {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         Self(Mutex::new(Jitter::seeded(seed)))
     }
 
-    fn roll(&self) -> f64 {
+    pub(super) fn roll(&self) -> f64 {
         lock(&self.0).next()
     }
 
-    fn chance(&self, of: f64) -> bool {
+    pub(super) fn chance(&self, of: f64) -> bool {
         self.roll() < of
     }
 
-    fn pick<T: Clone>(&self, from: &[T]) -> T {
+    pub(super) fn pick<T: Clone>(&self, from: &[T]) -> T {
         let at = self.roll() * f64::from(u32::try_from(from.len()).unwrap_or(1));
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is within the list")]
         from[at as usize].clone()
@@ -56,38 +46,38 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// What happens to the task, and when after its begin.
 #[derive(Clone, Debug)]
-enum Step {
+pub(super) enum Step {
     Status(TaskState, Option<&'static str>),
     Piece(&'static str, String, bool),
 }
 
 /// An agent with one task, over a network that fails.
-struct Agent {
-    dice: Dice,
+pub(super) struct Agent {
+    pub(super) dice: Dice,
     streams: bool,
-    plan: Vec<(f64, Step)>,
+    pub(super) plan: Vec<(f64, Step)>,
     /// Whether the agent keeps ids of conversations that callers give.
     takes_ids: bool,
     world: Mutex<World>,
 }
 
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     began: Option<Instant>,
-    executed: u32,
-    sends: u32,
+    pub(super) executed: u32,
+    pub(super) sends: u32,
     /// Whether the outcome of a send became unknown.
     unknown: bool,
     /// Whether it was sent again after that.
-    sent_again: bool,
+    pub(super) sent_again: bool,
     /// Whether the task was named to the caller.
-    named: bool,
+    pub(super) named: bool,
     gets_failed: u32,
-    cancels: u32,
+    pub(super) cancels: u32,
 }
 
 impl Agent {
-    fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64) -> Self {
         let dice = Dice::new(seed);
         let mut plan = Vec::new();
         let mut at = 0.0;
@@ -113,7 +103,7 @@ impl Agent {
         Self { dice, streams, plan, takes_ids, world: Mutex::default() }
     }
 
-    fn world(&self) -> MutexGuard<'_, World> {
+    pub(super) fn world(&self) -> MutexGuard<'_, World> {
         lock(&self.world)
     }
 
@@ -122,16 +112,16 @@ impl Agent {
     }
 
     /// When the task has its last state.
-    fn ends_at(&self) -> f64 {
+    pub(super) fn ends_at(&self) -> f64 {
         self.plan.last().map_or(0.0, |(at, _)| *at)
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.age() >= self.ends_at()
     }
 
     /// The task after so many steps.
-    fn after(&self, steps: usize) -> Task {
+    pub(super) fn after(&self, steps: usize) -> Task {
         let mut task = task_of(Working, None, &[]);
         for (_, step) in self.plan.iter().take(steps) {
             match step {
@@ -149,13 +139,13 @@ impl Agent {
         task
     }
 
-    fn steps_so_far(&self) -> usize {
+    pub(super) fn steps_so_far(&self) -> usize {
         let age = self.age();
         self.plan.iter().take_while(|(at, _)| *at <= age).count()
     }
 
     /// What the caller should end up with.
-    fn wanted(&self) -> (TaskState, String, Vec<String>) {
+    pub(super) fn wanted(&self) -> (TaskState, String, Vec<String>) {
         let task = self.after(self.plan.len());
         let text = |id: &str| {
             let of = task.artifacts.iter().find(|artifact| &*artifact.id == id);
@@ -217,7 +207,7 @@ fn status(state: TaskState, text: Option<&str>) -> TaskStatus {
     TaskStatus { state, message: text.map(|text| message(text, text)), since: Duration::ZERO }
 }
 
-struct Network(Arc<Agent>);
+pub(super) struct Network(pub(super) Arc<Agent>);
 
 #[async_trait]
 impl Upstream for Network {
@@ -365,94 +355,5 @@ impl Updates for Line {
         self.snapshot = matches!(fault, Fault::Again).then_some(self.next);
         self.agent.world().named = true;
         Ok(Some(Heard::Update(update)))
-    }
-}
-
-/// How a run ended, to be compared.
-fn ended(reply: &Reply) -> (TaskState, String, Vec<String>) {
-    let state = match &reply.end {
-        End::Done => Completed,
-        End::Failed(state) => *state,
-        End::Interrupted(asked) if asked.kind == mas_contracts::InterruptionKind::Auth => AuthRequired,
-        End::Interrupted(_) => InputRequired,
-    };
-    let beside = reply.artifacts.iter().map(|artifact| artifact.id.to_string()).collect();
-    (state, mas_contracts::text_of(&reply.parts).to_string(), beside)
-}
-
-/// The answer as a reader of the events has it: its text, unless it was told as an artifact in the end.
-fn told(bench: &Bench) -> String {
-    let mut pieces = String::new();
-    for kind in bench.sink.kinds() {
-        if let EventKind::ArtifactChunk { artifact, append, .. } = kind
-            && &*artifact.id == "answer"
-        {
-            if !append {
-                pieces.clear();
-            }
-            pieces.push_str(&mas_contracts::text_of(&artifact.parts));
-        }
-    }
-    if pieces.is_empty() { bench.text() } else { pieces }
-}
-
-async fn play(seed: u64) {
-    let agent = Arc::new(Agent::new(seed));
-    let upstream: Arc<dyn Upstream> = Arc::new(Network(agent.clone()));
-    let bench = Bench::within(mas_comm_kit::turn::TurnPolicy::default(), secs(BUDGET));
-    let peer = Peer { id: "fares".into() };
-    let began = Instant::now();
-    let gives_up = agent.dice.chance(0.15).then(|| agent.dice.roll() * 60.0);
-    let turn = bench.engine.run(&upstream, &bench.cx, &peer, outbound("m1"));
-    let result: Option<Result<Reply, Error>> = match gives_up {
-        Some(after) => tokio::time::timeout(secs(after), turn).await.ok(),
-        None => Some(turn.await),
-    };
-    let took = began.elapsed().as_secs_f64();
-    assert!(took <= BUDGET + 0.001, "seed {seed}: it took {took} s");
-    let (over, was_known) = (agent.is_over(), agent.world().named);
-    // As the caller knows it, the task may still wait.
-    let seen = agent.plan.iter().take(agent.steps_so_far());
-    let waits =
-        seen.clone().any(|(_, step)| matches!(step, Step::Status(state, _) if state.is_interrupted()));
-    let left = Instant::now();
-    bench.engine.close().await;
-    assert!(left.elapsed() <= secs(10.0), "seed {seed}: what was left took {:?}", left.elapsed());
-    let world = agent.world();
-    assert!(world.executed <= 1, "seed {seed}: it was executed {} times", world.executed);
-    assert!(!world.sent_again, "seed {seed}: it was sent again though its outcome was unknown");
-    assert!(
-        world.sends <= 4 && world.cancels <= 1,
-        "seed {seed}: {} sends, {} cancels",
-        world.sends,
-        world.cancels
-    );
-    match result {
-        Some(Ok(reply)) => {
-            let (state, text, beside) = agent.wanted();
-            assert_eq!(ended(&reply), (state, text.clone(), beside), "seed {seed}: {:#?}", bench.events());
-            if state == Completed {
-                assert_eq!(told(&bench), text, "seed {seed}: {:#?}", bench.events());
-            }
-            assert_eq!(world.cancels, 0, "seed {seed}");
-        }
-        Some(Err(error)) => {
-            assert!(world.executed == 0 || !error.may_resend(), "seed {seed}: {error:?}");
-            let lost = world.named && agent.ends_at() <= IN_TIME;
-            assert!(!lost, "seed {seed}: the end is lost: {error:?} {:#?}", bench.events());
-            assert!(error.kind() == ErrorKind::Timeout || world.cancels == 0, "seed {seed}: {error:?}");
-        }
-        None if was_known && !over && !waits => {
-            assert_eq!(world.cancels, 1, "seed {seed}: it was left at work");
-        }
-        None => {}
-    }
-}
-
-#[test]
-fn b3_a_thousand_schedules_of_faults() {
-    for seed in 0..1000 {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
-        runtime.expect("a runtime").block_on(play(seed));
     }
 }
