@@ -380,8 +380,10 @@ fn a_row_that_cannot_be_listened_for_is_told_at_its_place() {
     let team = agents(&["a"], vec![row("a", Usage::Deploy, json!({}))]);
     assert_eq!(
         refused(&team),
-        ["mas::params::invalid | the endpoint of `a` cannot be listened for: `a2a.listen`: where? | \
-          (built in):  | say it"]
+        [
+            "mas::params::invalid | the endpoint of `a` cannot be listened for: agent_expose `a2a` refuses `a2a.listen`: where? | \
+          (built in):  | say it"
+        ]
     );
 }
 

@@ -237,19 +237,7 @@ fn endpoints_of(infra: &[&InfraDocument], loaded: &Loaded, report: &mut Report) 
     for row in all.flatten() {
         // A later document replaces the whole row of an agent.
         rows.retain(|known| known.agent != row.agent);
-        rows.push(EndpointBlueprint {
-            agent: row.agent.clone(),
-            protocol: row.protocol.clone(),
-            usage: row.usage.clone(),
-            url: row.url.clone(),
-            headers: row.headers.clone(),
-            timeout_seconds: row.timeout_seconds.clone(),
-            a2a: row.a2a.clone(),
-            params: row.params.clone(),
-            missing: row.missing.clone(),
-            dir: row.dir.clone(),
-            at: row.at.clone(),
-        });
+        rows.push(EndpointBlueprint::from(row));
     }
     // Rows of other teams may stand in the same file; their variables are not needed here.
     let needed = |row: &&EndpointBlueprint| loaded.agents.iter().any(|agent| agent.id == row.agent);

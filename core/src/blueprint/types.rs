@@ -6,7 +6,7 @@ use mas_contracts::{AgentProfile, ProviderProfile, SkillProfile};
 use serde_json::Value as Json;
 
 use crate::diagnostic::Location;
-use crate::manifest::{Located, MissingVariable, Params, Selection, SkillEntry, Usage};
+use crate::manifest::{Endpoint, Located, MissingVariable, Params, Selection, SkillEntry, Usage};
 
 /// A team as it is to run, with every name still to be found in the registry.
 #[derive(Clone, Debug)]
@@ -146,6 +146,24 @@ pub struct EndpointBlueprint {
     pub dir: PathBuf,
     /// Where it is declared.
     pub at: Location,
+}
+
+impl From<&Endpoint> for EndpointBlueprint {
+    fn from(row: &Endpoint) -> Self {
+        Self {
+            agent: row.agent.clone(),
+            protocol: row.protocol.clone(),
+            usage: row.usage.clone(),
+            url: row.url.clone(),
+            headers: row.headers.clone(),
+            timeout_seconds: row.timeout_seconds.clone(),
+            a2a: row.a2a.clone(),
+            params: row.params.clone(),
+            missing: row.missing.clone(),
+            dir: row.dir.clone(),
+            at: row.at.clone(),
+        }
+    }
 }
 
 /// Which comm backend each layer asks for; the first that is there wins, an endpoint's protocol before all.

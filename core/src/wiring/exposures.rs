@@ -37,17 +37,11 @@ impl PlannedExposure<'_> {
     #[must_use]
     pub fn hosted(&self, agent: &AgentBlueprint) -> HostedEndpoint {
         let endpoint = self.endpoint;
-        let mut params = match endpoint.params.value() {
-            Value::Object(own) => own.clone(),
-            _ => Map::new(),
-        };
-        params.insert("usage".to_owned(), endpoint.usage.value.word().into());
-        add_endpoint(&mut params, endpoint);
         HostedEndpoint {
             agent: agent.id.value.as_str().into(),
             entry: self.entry,
             profile: agent.profile(),
-            params: Value::Object(params),
+            params: params_of(endpoint),
             base: endpoint.dir.clone(),
         }
     }
@@ -57,6 +51,17 @@ impl PlannedExposure<'_> {
     pub fn refused(&self, problem: Problem) -> Diagnostic {
         refused_row(self.endpoint, problem)
     }
+}
+
+/// The parameters of an endpoint, as the protocol that listens for it is given them.
+pub(super) fn params_of(endpoint: &EndpointBlueprint) -> Value {
+    let mut params = match endpoint.params.value() {
+        Value::Object(own) => own.clone(),
+        _ => Map::new(),
+    };
+    params.insert("usage".to_owned(), endpoint.usage.value.word().into());
+    add_endpoint(&mut params, endpoint);
+    Value::Object(params)
 }
 
 /// The endpoints that this process listens on: those of hosted agents whose usage deploys. `use` never listens.

@@ -7,16 +7,17 @@ use mas_contracts::Category;
 use serde_json::Value;
 
 use super::{
+    exposures,
     models::params_of,
-    wire::{check_params, find, tool_params},
+    wire::{check_params, find, refused_row, tool_params},
 };
 use crate::{
-    blueprint::{IDLE_SINK, ToolBlueprint, provider_of, tool_of},
+    blueprint::{EndpointBlueprint, IDLE_SINK, ToolBlueprint, provider_of, tool_of},
     config::Defaults,
     diagnostic::{Diagnostic, Report},
     manifest::{
         ApplicationDocument, Document, FlavourDocument, Implementation, InfraDocument, Kind, LlmDocument,
-        Located, Params, Selection, ToolDocument, reading, yaml::Node,
+        Located, Params, Selection, ToolDocument, Usage, reading, yaml::Node,
     },
     registry::Registry,
 };
@@ -175,6 +176,17 @@ impl Look<'_> {
         }
     }
 
+    /// What its protocol says of an endpoint that listens. One that is used is checked with the route that uses it.
+    fn endpoint(&mut self, row: &EndpointBlueprint) {
+        if row.usage.value == Usage::Use {
+            return;
+        }
+        if let Ok(descriptor) = self.registry.find(Category::AgentExpose, &row.protocol.value) {
+            let problems = (descriptor.check)(&exposures::params_of(row)).into_iter();
+            self.report.extend(problems.map(|problem| refused_row(row, problem)));
+        }
+    }
+
     fn implementation(&mut self, node: &Node, document: &Document) {
         if node.map().is_some() {
             let implementation = Implementation::of(node, document.dir().to_path_buf(), None);
@@ -193,6 +205,9 @@ impl Look<'_> {
             InfraDocument::Application(application) => {
                 for endpoint in &application.endpoints {
                     self.protocol(&endpoint.protocol);
+                    if self.sound && endpoint.missing.is_empty() {
+                        self.endpoint(&EndpointBlueprint::from(endpoint));
+                    }
                 }
             }
             InfraDocument::Tools(tools) => {

@@ -126,7 +126,7 @@ fn checked_routes<'a>(
         match route.endpoint {
             Some(endpoint) => {
                 let problems = (descriptor.check)(&route_params(route)).into_iter();
-                report.extend(problems.map(|problem| problem_of_row(endpoint, "used", problem)));
+                report.extend(problems.map(|problem| unusable_row(endpoint, problem)));
             }
             None => check_params(descriptor, &route_params(route), &route.params, report),
         }
@@ -284,11 +284,20 @@ pub(super) fn find<'a>(
 
 /// A problem of an endpoint that is to listen, placed as closely as its path allows.
 pub(crate) fn refused_row(endpoint: &EndpointBlueprint, problem: Problem) -> Diagnostic {
-    problem_of_row(endpoint, "listened for", problem)
+    problem_of_row(endpoint, (Category::AgentExpose, "listened for"), problem)
 }
 
-/// A problem of an endpoint, placed as closely as its path allows; `what` is what cannot be done with it.
-fn problem_of_row(endpoint: &EndpointBlueprint, what: &str, problem: Problem) -> Diagnostic {
+/// The same of one that is to be used.
+pub(super) fn unusable_row(endpoint: &EndpointBlueprint, problem: Problem) -> Diagnostic {
+    problem_of_row(endpoint, (Category::AgentComm, "used"), problem)
+}
+
+/// A problem of an endpoint, placed as closely as its path allows: who refuses it, and what cannot be done with it.
+fn problem_of_row(
+    endpoint: &EndpointBlueprint,
+    (category, what): (Category, &str),
+    problem: Problem,
+) -> Diagnostic {
     let pointer = pointer(&problem.path);
     let first = pointer.split('/').next().unwrap_or_default();
     let header = |name: &str| endpoint.headers.iter().find(|(known, _)| known.value == name);
@@ -306,9 +315,11 @@ fn problem_of_row(endpoint: &EndpointBlueprint, what: &str, problem: Problem) ->
         (key, ..) if endpoint.params.value().get(key).is_some() => endpoint.params.locate(&pointer),
         _ => endpoint.at.clone(),
     };
-    let place = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
-    let agent = endpoint.agent.shown();
-    let message = format!("the endpoint of `{agent}` cannot be {what}:{place} {}", problem.message);
+    let refused = if problem.path.is_empty() { "it".to_owned() } else { format!("`{}`", problem.path) };
+    let (agent, plugin) = (endpoint.agent.shown(), endpoint.protocol.shown());
+    let why = problem.message;
+    let message =
+        format!("the endpoint of `{agent}` cannot be {what}: {category} `{plugin}` refuses {refused}: {why}");
     let hide = |text: String| {
         let text = endpoint.params.hide_secrets(text);
         endpoint.a2a.as_ref().map_or_else(|| text.clone(), |a2a| a2a.hide_secrets(text.clone()))

@@ -87,12 +87,30 @@ fn an_agent_without_an_endpoint_is_shown_at_an_address_of_the_command_line() {
 fn what_is_wrong_with_an_endpoint_is_shown_at_its_place() {
     let bench = bench();
     bench.write("infra/agents.yaml", &ENDPOINTS.replace("grpc_port: 9007", "limits: {body: 0}"));
+    let checked = bench.run(&["validate", "infra/agents.yaml"]);
+    assert_eq!(checked.code, Some(3));
+    insta::assert_snapshot!(checked.out, @r#"
+    FAIL  infra/agents.yaml  kind=Application
+    mas::params::invalid
+
+      × the endpoint of `a` cannot be listened for: agent_expose `a2a` refuses `a2a.limits.body`: 1 at
+      │ least
+        ╭─[infra/agents.yaml:11:24]
+     10 │       a2a:
+     11 │         limits: {body: 0}
+        ·                        ─
+     12 │         signing: {key: keys/card.pem}
+        ╰────
+
+    1 file: 1 error, 0 warnings
+    "#);
     let run = bench.run(&["card", "show", "mas.yaml", "--infra-ref", "infra/agents.yaml"]);
     assert_eq!(run.code, Some(3));
     insta::assert_snapshot!(run.err, @r#"
     mas::params::invalid
 
-      × the endpoint of `a` cannot be listened for: `a2a.limits.body`: 1 at least
+      × the endpoint of `a` cannot be listened for: agent_expose `a2a` refuses `a2a.limits.body`: 1 at
+      │ least
         ╭─[infra/agents.yaml:11:24]
      10 │       a2a:
      11 │         limits: {body: 0}
@@ -106,8 +124,8 @@ fn what_is_wrong_with_an_endpoint_is_shown_at_its_place() {
     insta::assert_snapshot!(run.err, @r#"
     mas::params::invalid
 
-      × the endpoint of `a` cannot be listened for: `a2a.signing.key`: the key `keys/none.pem` that
-      │ signs the card cannot be read: No such file or directory (os error 2)
+      × the endpoint of `a` cannot be listened for: agent_expose `a2a` refuses `a2a.signing.key`: the
+      │ key `keys/none.pem` that signs the card cannot be read: No such file or directory (os error 2)
         ╭─[infra/agents.yaml:12:24]
      11 │         grpc_port: 9007
      12 │         signing: {key: keys/none.pem}

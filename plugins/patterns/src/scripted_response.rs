@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `completed` (the default) | ends with the text |
 //! | `working` | the same; `delay_ms` says how long it works before |
-//! | `input_required` | asks the text; the answer is matched against the rules that have a `prompt`, then `default`, and ends the turn if nothing asks again |
+//! | `input_required` | asks the text; the answer is matched, under the id of the turn that asked, against the rules that have a `prompt`, then `default`, and ends the turn if nothing asks again |
 //! | `auth_required` | ends interrupted, waiting for credentials |
 //! | `rejected`, `failed` | ends in that state, with the text |
 //!

@@ -23,7 +23,8 @@ pub(super) struct Params {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Rule {
-    /// The turn's id (A2A messageId) begins with this.
+    /// The turn's id (A2A messageId) begins with this. An answer to a question belongs to the turn that asked it, whatever
+    /// id it has of its own.
     #[serde(default)]
     turn_id_prefix: Option<String>,
     /// The user's text is exactly this.
