@@ -29,6 +29,8 @@ enum Layer {
     Plugin,
     /// A library that plugins share.
     Kit,
+    /// A fake peer, for the tests of plugins and for the program.
+    StandIn,
     /// The program and the examples: above everything.
     Top,
     /// As the program, and free to use the testkit as it likes.
@@ -135,6 +137,7 @@ fn layer_of(folder: &Path) -> Layer {
         "contracts/testkit" => Layer::Testkit,
         "core" => Layer::Core,
         "plugins/comm-kit" => Layer::Kit,
+        "plugins/platform/stand-in" => Layer::StandIn,
         "ctl" => Layer::Top,
         "benches" => Layer::Benches,
         other if other.starts_with("plugins/") => Layer::Plugin,
@@ -153,6 +156,7 @@ fn allowed(from: Layer, to: Layer, kind: Kind) -> bool {
         (_, Layer::Testkit) => kind == Kind::Dev,
         (Layer::Contracts, _) | (_, Layer::Top | Layer::Benches | Layer::Core | Layer::Plugin) => false,
         (_, Layer::Contracts) => true,
+        (from, Layer::StandIn) => from == Layer::Plugin && kind == Kind::Dev,
         (from, Layer::Kit) => from == Layer::Plugin,
         (from, Layer::Sdk) => from == Layer::Plugin,
     }
@@ -241,6 +245,7 @@ fn drawn(arrows: &[(&str, &str, Kind)]) -> Graph {
         "testkit" => Layer::Testkit,
         "core" => Layer::Core,
         "kit" => Layer::Kit,
+        "stand-in" => Layer::StandIn,
         "ctl" => Layer::Top,
         "benches" => Layer::Benches,
         plugin if plugin.starts_with("plugin-") => Layer::Plugin,
@@ -269,6 +274,10 @@ fn arrows_that_may_be_are_let_through() {
         ("plugin-a", "kit", Kind::Normal),
         ("plugin-a", "sdk", Kind::Normal),
         ("plugin-a", "testkit", Kind::Dev),
+        ("plugin-a", "stand-in", Kind::Dev),
+        ("stand-in", "contracts", Kind::Normal),
+        ("stand-in", "testkit", Kind::Dev),
+        ("ctl", "stand-in", Kind::Normal),
         ("ctl", "plugin-a", Kind::Normal),
         ("ctl", "core", Kind::Normal),
         ("ctl", "testkit", Kind::Dev),
@@ -299,6 +308,10 @@ fn each_arrow_that_may_not_be_is_found() {
         ("plugin-a", "plugin-b", Kind::Normal),
         ("plugin-a", "plugin-b", Kind::Dev),
         ("plugin-a", "testkit", Kind::Normal),
+        ("plugin-a", "stand-in", Kind::Normal),
+        ("stand-in", "kit", Kind::Normal),
+        ("stand-in", "plugin-a", Kind::Normal),
+        ("core", "stand-in", Kind::Dev),
         ("plugin-a", "ctl", Kind::Build),
         ("testkit", "core", Kind::Normal),
         ("testkit", "plugin-a", Kind::Normal),
