@@ -5,10 +5,11 @@
 //! dropping an answer closes its connection, and reads no variable of the process by itself; only the certificates of
 //! the machine are found by what the process has as `SSL_CERT_FILE` and `SSL_CERT_DIR`, where the platform has it so.
 //! It has a limit for connecting only: how long a whole call may take is the caller's to say, on the caller's clock.
-//! [`ask`] is a whole call within such a limit, and follows redirects where it is told to.
+//! [`ask`] is a whole call within such a limit, and follows redirects where it is told to; [`Patient`] gives up on silence.
 
 mod client;
 mod failure;
+mod patient;
 mod proxy;
 mod resolver;
 mod settings;
@@ -26,6 +27,7 @@ use crate::{Secret, Secrets};
 
 pub use client::Client;
 pub use failure::tls_failure;
+pub use patient::Patient;
 pub use resolver::Resolver;
 pub use settings::{Proxying, Settings};
 pub use url::{encoded, is_loopback, shown};

@@ -48,6 +48,14 @@ impl Phases {
         Some(Self { connect, read, total })
     }
 
+    /// As [`pair`](Self::pair), of whole seconds, for defaults; 0 is 1.
+    #[must_use]
+    pub const fn of_secs(connect: u32, read: u32) -> Self {
+        let connect = Duration::from_secs(if connect == 0 { 1 } else { connect as u64 });
+        let read = Duration::from_secs(if read == 0 { 1 } else { read as u64 });
+        Self { connect, read, total: connect.saturating_add(read) }
+    }
+
     /// As [`total_of`](Self::total_of), of seconds.
     ///
     /// # Errors
@@ -257,6 +265,7 @@ mod tests {
             (json!([5, 900]), (5.0, 900.0, 905.0)),
             (json!([0.5, 1]), (0.5, 1.0, 1.5)),
         ];
+        assert_eq!(Phases::of_secs(5, 900), read(&json!([5, 900])).unwrap());
         for (written, (connect, wait, total)) in cases {
             let phases = read(&written).unwrap();
             let limits = (phases.connect(), phases.read(), phases.total());

@@ -1,0 +1,440 @@
+//! What an endpoint's row says of a session of a platform.
+
+use std::{path::PathBuf, time::Duration};
+
+use mas_comm_kit::{
+    Secret,
+    access::{AccessFile, Expiry},
+    phases::Phases,
+};
+use mas_contracts::{BuildContext, Error, Problem, Result, check_params, parse_params};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    address::Base,
+    kind::{Output, REPAIRS, ResponseKind},
+    service::{Bearer, Handle},
+    store::Caching,
+    terms::Terms,
+};
+
+/// A day, in seconds: no time is longer.
+const DAY: f64 = 86_400.0;
+
+/// A session of a platform. Times are in seconds.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The address of the platform's API; also as `url`.
+    #[serde(alias = "url")]
+    pub(crate) platform_url: Option<String>,
+    /// The variable that holds the token for the platform.
+    token_env: Option<String>,
+    /// The file that holds it, which is read for each request, for it may be renewed; relative to the infra file.
+    token_file: Option<PathBuf>,
+    /// The session. Without it: `agent_uid` and `handle`.
+    agent_session_uid: Option<String>,
+    /// The agent whose session is found by `handle`, or made.
+    agent_uid: Option<String>,
+    /// The handle of the session, unique for the agent.
+    handle: Option<String>,
+    /// What a session is called that is made for the handle.
+    session_name: Option<String>,
+    /// The session that it belongs to.
+    parent_session_uid: Option<String>,
+    /// What messages are answered with: `message`, or `task`, which is waited for; default `message`.
+    #[serde(default)]
+    response_kind: ResponseKind,
+    /// What answers are made of: `text`, or `dictionary`, which is one JSON object, strictly; default `text`.
+    #[serde(default)]
+    output: OutputWord,
+    /// How often an answer that is no dictionary is repaired; default 3.
+    json_repair_attempts: Option<u32>,
+    /// How long a send may take with all that it needs: seconds in all, or `[connect, read]`; default `[5, 900]`.
+    timeout: Option<Phases>,
+    /// What the ids of messages begin with; default `msg-`.
+    message_id_prefix: Option<String>,
+    /// How often a task is asked for; default 1.
+    task_poll_interval: Option<f64>,
+    /// How long a task is waited for; default 900.
+    task_wait_timeout: Option<f64>,
+    /// Where access to the runtime is kept.
+    #[serde(default)]
+    cache: Cache,
+    /// The most bytes of an answer; default 32 MiB.
+    max_response_bytes: Option<usize>,
+    /// The most bytes of one file; default 15 MiB.
+    max_file_bytes: Option<usize>,
+    /// Whether tokens may go over plain http to other machines; default false.
+    #[serde(default)]
+    allow_http: bool,
+    /// What the URIs of the platform's extensions begin with; default `https://mainsequence.ai/a2a/extensions`.
+    extension_base: Option<String>,
+    /// Whose errors those of the platform are; default `mainsequence.ai`.
+    limit_domain: Option<String>,
+    /// A file of certificates (PEM) to trust beside those of the machine; relative to the infra file.
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// What answers are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum OutputWord {
+    #[default]
+    Text,
+    Dictionary,
+}
+
+/// Where access to the runtime is kept.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Cache {
+    /// `memory`: within the process; `file`: between runs, too; `off`: the platform is asked for each send. Default
+    /// `memory`.
+    mode: CacheMode,
+    /// The file; relative to the infra file. Its folder must be its owner's alone. It needs the mode `file`, and
+    /// that needs it.
+    path: Option<PathBuf>,
+    /// How long before its end access is not used any more; default 30.
+    skew: f64,
+    /// How long access is kept that does not say when it ends; default 60.
+    ttl: f64,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { mode: CacheMode::Memory, path: None, skew: 30.0, ttl: 60.0 }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum CacheMode {
+    Memory,
+    File,
+    Off,
+}
+
+/// Which session is sent to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// This one.
+    Session(String),
+    /// The one of a handle.
+    Handle(Handle),
+}
+
+/// Parameters that were checked.
+pub(crate) struct Setup {
+    pub(crate) url: String,
+    pub(crate) bearer: Bearer,
+    pub(crate) target: Target,
+    pub(crate) kind: ResponseKind,
+    pub(crate) output: Output,
+    pub(crate) terms: Terms,
+    pub(crate) caching: Caching,
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+/// Checks the parameters without touching anything outside them.
+pub(crate) fn check(params: &Value) -> Vec<Problem> {
+    let shape = check_params::<Params>(params);
+    if !shape.is_empty() {
+        return shape;
+    }
+    parse_params::<Params>(params).map_or_else(|_| Vec::new(), |params| params.problems())
+}
+
+impl Params {
+    /// Everything that is wrong with them.
+    fn problems(&self) -> Vec<Problem> {
+        let mut found = Vec::new();
+        let mut push = |path: &str, what: &str| found.push(Problem::new(what).at(path));
+        match self.platform_url.as_deref().map(|url| Base::read(url, self.allow_http)) {
+            None => push("platform_url", "the address of the platform is missing (`platform_url`, or `url`)"),
+            Some(Err(why)) => push("platform_url", &format!("the address {why}")),
+            Some(Ok(_)) => {}
+        }
+        match (&self.token_env, &self.token_file) {
+            (None, None) => push(
+                "token_env",
+                "the token for the platform is missing: name a variable (`token_env`) or a file (`token_file`)",
+            ),
+            (Some(_), Some(_)) => {
+                push("token_file", "there are both `token_env` and `token_file`: leave one out");
+            }
+            (Some(name), None) if name.trim().is_empty() => {
+                push("token_env", "the name of the variable is blank");
+            }
+            _ => {}
+        }
+        if let Err((path, what)) = self.target() {
+            push(path, what);
+        }
+        for (path, seconds) in [
+            ("task_poll_interval", self.task_poll_interval),
+            ("task_wait_timeout", self.task_wait_timeout),
+            ("cache.ttl", Some(self.cache.ttl)),
+        ] {
+            if seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds <= DAY)) {
+                push(path, "must be more than 0 seconds, and a day at most");
+            }
+        }
+        if !(0.0..=DAY).contains(&self.cache.skew) {
+            push("cache.skew", "must be 0 seconds at least, and a day at most");
+        }
+        for (path, bytes) in
+            [("max_response_bytes", self.max_response_bytes), ("max_file_bytes", self.max_file_bytes)]
+        {
+            if bytes == Some(0) {
+                push(path, "must be 1 at least");
+            }
+        }
+        match (self.output, self.json_repair_attempts) {
+            (_, Some(0)) => push("json_repair_attempts", "must be 1 at least"),
+            (OutputWord::Text, Some(_)) => {
+                push("json_repair_attempts", "goes with `output: dictionary` only");
+            }
+            _ => {}
+        }
+        match (self.cache.mode, &self.cache.path) {
+            (CacheMode::File, None) => push("cache.path", "the mode `file` needs a path"),
+            (CacheMode::Memory | CacheMode::Off, Some(_)) => {
+                push("cache.path", "goes with `mode: file` only");
+            }
+            _ => {}
+        }
+        for (path, text) in [("extension_base", &self.extension_base), ("limit_domain", &self.limit_domain)] {
+            if text.as_deref().is_some_and(|text| text.trim().is_empty()) {
+                push(path, "must not be blank");
+            }
+        }
+        found
+    }
+
+    fn target(&self) -> std::result::Result<Target, (&'static str, &'static str)> {
+        let filled = |text: &Option<String>| text.as_deref().is_some_and(|text| !text.trim().is_empty());
+        let of_handle = [&self.agent_uid, &self.handle, &self.session_name, &self.parent_session_uid];
+        if let Some(session) = &self.agent_session_uid {
+            return match (filled(&self.agent_session_uid), of_handle.iter().any(|text| text.is_some())) {
+                (false, _) => Err(("agent_session_uid", "must not be blank")),
+                (_, true) => Err((
+                    "agent_session_uid",
+                    "goes without `agent_uid`, `handle`, `session_name` and `parent_session_uid`",
+                )),
+                (true, false) => Ok(Target::Session(session.trim().to_owned())),
+            };
+        }
+        match (&self.agent_uid, &self.handle) {
+            (Some(agent), Some(handle)) if filled(&self.agent_uid) && filled(&self.handle) => {
+                Ok(Target::Handle(Handle {
+                    agent_uid: agent.trim().to_owned(),
+                    handle: handle.trim().to_owned(),
+                    session_name: self.session_name.clone(),
+                    parent_session_uid: self.parent_session_uid.clone(),
+                }))
+            }
+            (None, None) => Err((
+                "agent_session_uid",
+                "the session is missing: say `agent_session_uid`, or `agent_uid` and `handle`",
+            )),
+            (_, None) => Err(("handle", "`agent_uid` goes with a `handle`")),
+            (None, _) => Err(("agent_uid", "`handle` goes with an `agent_uid`")),
+            _ => Err(("handle", "`agent_uid` and `handle` must not be blank")),
+        }
+    }
+
+    /// Everything that a backend needs.
+    ///
+    /// # Errors
+    /// `mas::params::invalid` for what is wrong with them; `mas::platform::token` for a variable that is not set.
+    pub(crate) fn setup(params: &Value, cx: &BuildContext) -> Result<Setup> {
+        let params: Self = parse_params(params)?;
+        if let Some(problem) = params.problems().into_iter().next() {
+            let text = format!("`{}`: {}", problem.path, problem.message);
+            return Err(Error::invalid(text).with_code("mas::params::invalid"));
+        }
+        let invalid = |(path, what): (&str, &str)| Error::invalid(format!("`{path}`: {what}"));
+        let target = params.target().map_err(invalid)?;
+        let bearer = match (&params.token_env, &params.token_file) {
+            (Some(name), _) => Bearer::Token(of_env(cx, name)?),
+            (None, file) => Bearer::File(cx.base.join(file.clone().unwrap_or_default())),
+        };
+        let seconds = |given: Option<f64>, default: Duration| given.map_or(default, of_seconds);
+        let standard = Terms::default();
+        let terms = Terms {
+            timeout: params.timeout.unwrap_or(standard.timeout),
+            message_id_prefix: params.message_id_prefix.unwrap_or(standard.message_id_prefix),
+            task_poll_interval: seconds(params.task_poll_interval, standard.task_poll_interval),
+            task_wait_timeout: seconds(params.task_wait_timeout, standard.task_wait_timeout),
+            max_response_bytes: params.max_response_bytes.unwrap_or(standard.max_response_bytes),
+            max_file_bytes: params.max_file_bytes.unwrap_or(standard.max_file_bytes),
+            allow_http: params.allow_http,
+            extension_base: params
+                .extension_base
+                .map_or(standard.extension_base, |base| base.trim().trim_end_matches('/').to_owned()),
+            limit_domain: params.limit_domain.unwrap_or(standard.limit_domain),
+        };
+        let expiry = Expiry { skew: of_seconds(params.cache.skew), ttl: of_seconds(params.cache.ttl) };
+        let caching = match (params.cache.mode, params.cache.path) {
+            (CacheMode::Off, _) => Caching::Off,
+            (CacheMode::File, Some(path)) => {
+                Caching::File(expiry, AccessFile::new(cx.base.join(path), cx.clock.clone()))
+            }
+            _ => Caching::Memory(expiry),
+        };
+        let output = match params.output {
+            OutputWord::Text => Output::Text,
+            OutputWord::Dictionary => {
+                Output::Dictionary { repairs: params.json_repair_attempts.unwrap_or(REPAIRS) }
+            }
+        };
+        Ok(Setup {
+            url: params.platform_url.unwrap_or_default(),
+            bearer,
+            target,
+            kind: params.response_kind,
+            output,
+            terms,
+            caching,
+            ca_file: params.ca_file,
+        })
+    }
+}
+
+/// The token of a variable.
+fn of_env(cx: &BuildContext, name: &str) -> Result<Secret> {
+    let value = cx.env.get(name.trim()).map(str::trim).filter(|value| !value.is_empty());
+    value.map(Secret::new).ok_or_else(|| {
+        let text =
+            format!("the variable `{}`, which holds the token for the platform, is not set", name.trim());
+        Error::invalid(text).with_code("mas::platform::token")
+    })
+}
+
+fn of_seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use mas_testkit::build_context;
+    use serde_json::json;
+
+    use super::*;
+
+    fn sound() -> Value {
+        json!({"platform_url": "https://platform.example", "token_env": "TOKEN", "agent_session_uid": "s"})
+    }
+
+    fn with(patch: &Value) -> Value {
+        let mut params = sound();
+        let map = params.as_object_mut().unwrap();
+        for (name, value) in patch.as_object().unwrap() {
+            if value.is_null() {
+                map.remove(name);
+            } else {
+                map.insert(name.clone(), value.clone());
+            }
+        }
+        params
+    }
+
+    fn setup(patch: &Value) -> Result<Setup> {
+        Params::setup(
+            &with(patch),
+            &build_context(Path::new("/base"), &[("TOKEN", "tok-user"), ("BLANK", " ")]),
+        )
+    }
+
+    #[tokio::test]
+    async fn the_defaults_are_those_of_the_contract() {
+        let setup = setup(&json!({})).unwrap();
+        assert_eq!(setup.target, Target::Session("s".to_owned()));
+        assert_eq!((setup.kind, setup.output), (ResponseKind::Message, Output::Text));
+        let terms = setup.terms;
+        assert_eq!(terms.timeout, Phases::of_secs(5, 900));
+        assert_eq!((terms.task_poll_interval.as_secs(), terms.task_wait_timeout.as_secs()), (1, 900));
+        assert_eq!((terms.max_response_bytes, terms.max_file_bytes), (32 << 20, 15 << 20));
+        assert_eq!(terms.response_kind(), "https://mainsequence.ai/a2a/extensions/response-kind/v1");
+        let Caching::Memory(expiry) = setup.caching else { panic!("{:?}", setup.caching) };
+        assert_eq!(expiry, Expiry::default());
+    }
+
+    #[tokio::test]
+    async fn what_an_endpoint_says_in_words_of_its_own_is_taken() {
+        let setup = setup(&json!({
+            "platform_url": null, "url": "https://other", "timeout": 30, "agent_session_uid": null,
+            "agent_uid": "a", "handle": "weekly", "session_name": "Weekly", "response_kind": "task",
+            "output": "dictionary", "cache": {"mode": "file", "path": "c/a.json", "ttl": 5},
+        }));
+        let setup = setup.unwrap();
+        assert_eq!((&*setup.url, setup.terms.timeout), ("https://other", Phases::from_secs(30.0).unwrap()));
+        let Target::Handle(handle) = setup.target else { panic!() };
+        assert_eq!((&*handle.handle, handle.session_name.as_deref()), ("weekly", Some("Weekly")));
+        assert_eq!((setup.kind, setup.output), (ResponseKind::Task, Output::Dictionary { repairs: 3 }));
+        let Caching::File(_, file) = setup.caching else { panic!() };
+        assert!(format!("{file:?}").contains("/base/c/a.json"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let cases = [
+            (json!({"platform_url": null}), "platform_url"),
+            (json!({"platform_url": "http://platform.example"}), "platform_url"),
+            (json!({"platform_url": "no url"}), "platform_url"),
+            (json!({"token_env": null}), "token_env"),
+            (json!({"token_env": " "}), "token_env"),
+            (json!({"token_file": "t"}), "token_file"),
+            (json!({"agent_session_uid": null}), "agent_session_uid"),
+            (json!({"agent_session_uid": " "}), "agent_session_uid"),
+            (json!({"handle": "h"}), "agent_session_uid"),
+            (json!({"session_name": "h"}), "agent_session_uid"),
+            (json!({"agent_session_uid": null, "handle": "h"}), "agent_uid"),
+            (json!({"agent_session_uid": null, "agent_uid": "a"}), "handle"),
+            (json!({"agent_session_uid": null, "agent_uid": "a", "handle": ""}), "handle"),
+            (json!({"response_kind": "both"}), "response_kind"),
+            (json!({"output": "json"}), "output"),
+            (json!({"output": "dictionary", "json_repair_attempts": 0}), "json_repair_attempts"),
+            (json!({"json_repair_attempts": 3}), "json_repair_attempts"),
+            (json!({"timeout": 0}), "timeout"),
+            (json!({"timeout": [1, 0]}), "timeout"),
+            (json!({"task_poll_interval": 0}), "task_poll_interval"),
+            (json!({"task_wait_timeout": -1}), "task_wait_timeout"),
+            (json!({"cache": {"mode": "disk"}}), "cache.mode"),
+            (json!({"cache": {"mode": "file"}}), "cache.path"),
+            (json!({"cache": {"path": "c"}}), "cache.path"),
+            (json!({"cache": {"ttl": 0}}), "cache.ttl"),
+            (json!({"cache": {"skew": -1}}), "cache.skew"),
+            (json!({"max_response_bytes": 0}), "max_response_bytes"),
+            (json!({"max_file_bytes": 0}), "max_file_bytes"),
+            (json!({"extension_base": ""}), "extension_base"),
+            (json!({"headers": {}}), ""),
+        ];
+        for (patch, place) in cases {
+            let problems = check(&with(&patch));
+            let paths: Vec<&str> = problems.iter().map(|problem| &*problem.path).collect();
+            assert!(
+                paths.contains(&place) || (place.is_empty() && paths.len() == 1),
+                "{patch}: {problems:?}"
+            );
+            if place != "timeout" && !place.is_empty() {
+                assert!(setup(&patch).is_err(), "{patch}");
+            }
+        }
+        assert_eq!(check(&sound()), []);
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_not_there_fails_the_wiring() {
+        for name in ["NOT_SET", "BLANK"] {
+            let error = setup(&json!({"token_env": name})).err().unwrap();
+            assert_eq!(error.code(), "mas::platform::token");
+            assert!(error.message().contains(name), "{error}");
+        }
+    }
+}
