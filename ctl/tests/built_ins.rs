@@ -10,6 +10,7 @@ const BUILT_INS: &[&str] = &[
     "delegation/delegate_tools",
     "agent_comm/a2a",
     "agent_comm/local (agent-local)",
+    "agent_comm/platform (mainsequence)",
     "agent_expose/a2a",
     "design_pattern/react (analyst, planner, react@v1)",
     "design_pattern/scripted_response (scripted_response@v1)",

@@ -41,7 +41,7 @@ const LATER: &[(Category, &[&str])] = &[
     ),
     (Category::ContextManager, &["summarising", "summarizing"]),
     (Category::ToolProvider, &["mcp", "openapi", "remote_tool"]),
-    (Category::AgentComm, &["nats", "platform"]),
+    (Category::AgentComm, &["nats"]),
 ];
 
 /// Checks every name of a plugin in a document, and its parameters where the document is sound so far: `report` has

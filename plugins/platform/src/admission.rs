@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn decided(can_submit: bool, state: &str, retry_after_ms: Value, patch: &Value) -> Admission {
+    fn decided(can_submit: bool, state: &str, retry_after_ms: Option<u64>, patch: &Value) -> Admission {
         let mut answer = json!({
             "mode": "token", "rpc_url": "https://rt/x/", "token": "tok-1", "detail": "It said tok-1.",
             "runtime_interaction": {"state": state, "can_submit": can_submit, "retry_after_ms": retry_after_ms},
@@ -133,13 +133,13 @@ mod tests {
     #[test]
     fn can_submit_alone_lets_a_message_go() {
         for state in ["ready", "warning", "waking", "unavailable", "dreaming"] {
-            let Admission::Go(grant) = decided(true, state, Value::Null, &json!({"is_ready": false})) else {
+            let Admission::Go(grant) = decided(true, state, None, &json!({"is_ready": false})) else {
                 panic!("{state}");
             };
             assert_eq!((grant.runtime.as_str(), grant.token.reveal()), ("https://rt/x", "tok-1"));
         }
         for state in ["ready", "warning", "unavailable", "update_required", "update_failed", "dreaming", ""] {
-            let Admission::No(error) = decided(false, state, json!(1500), &json!({"is_ready": true})) else {
+            let Admission::No(error) = decided(false, state, Some(1500), &json!({"is_ready": true})) else {
                 panic!("{state}");
             };
             assert_eq!(error.code(), "mas::platform::submission_blocked", "{state}");
@@ -151,14 +151,12 @@ mod tests {
     fn transient_states_wait_as_long_as_they_say_and_never_in_a_storm() {
         for state in TRANSIENT {
             for (ms, pause) in [(1500, 1500), (50, 50), (49, 50), (0, 50)] {
-                let Admission::Wait(given) = decided(false, state, json!(ms), &json!({})) else {
+                let Admission::Wait(given) = decided(false, state, Some(ms), &json!({})) else {
                     panic!("{state}")
                 };
                 assert_eq!(given, Duration::from_millis(pause));
             }
-            let Admission::No(error) = decided(false, state, Value::Null, &json!({})) else {
-                panic!("{state}")
-            };
+            let Admission::No(error) = decided(false, state, None, &json!({})) else { panic!("{state}") };
             assert_eq!(
                 (error.code(), error.delivery()),
                 (NOT_READY.into(), Delivery::NotSent),
@@ -179,7 +177,7 @@ mod tests {
             json!({"rpc_url": "https://rt/?token=tok-1"}),
             json!({"rpc_url": "https://tok-1@rt/"}),
         ] {
-            let Admission::No(error) = decided(true, "ready", Value::Null, &patch) else { panic!("{patch}") };
+            let Admission::No(error) = decided(true, "ready", None, &patch) else { panic!("{patch}") };
             assert_eq!(error.code(), crate::access::INVALID, "{patch}");
             assert!(!format!("{error:?}").contains("tok-1"), "{error:?}");
         }
@@ -190,7 +188,7 @@ mod tests {
         let notice = json!({"notice": {"title": "Update needed", "message": "Press the button."}});
         let mut patch = json!({"runtime_interaction": {"state": "update_required", "can_submit": false}});
         patch["runtime_interaction"]["notice"] = notice["notice"].clone();
-        let Admission::No(error) = decided(false, "", Value::Null, &patch) else { panic!() };
+        let Admission::No(error) = decided(false, "", None, &patch) else { panic!() };
         assert_eq!(
             error.message(),
             "Coding-agent runtime access is unavailable. It said ***. Update needed Press the button. \

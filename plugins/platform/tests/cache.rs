@@ -1,5 +1,7 @@
 //! Access that is kept: how long, for whom, and what drops it.
 
+#![allow(clippy::unwrap_used, reason = "functions that tests share")]
+
 mod support;
 
 use std::{fs, sync::Arc, time::Duration};

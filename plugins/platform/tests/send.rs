@@ -1,5 +1,7 @@
 //! The rules of a send, one by one, on a paused clock.
 
+#![allow(clippy::panic, reason = "functions that tests share")]
+
 mod support;
 
 use mas_contracts::{Delivery, ErrorKind, Retry};
