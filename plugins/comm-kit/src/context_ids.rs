@@ -8,7 +8,7 @@ mod adopted;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, Once, OnceLock, PoisonError},
 };
 
 use mas_contracts::{CallContext, Delivery, Env, Error, ErrorKind, Result, Thread};
@@ -43,6 +43,8 @@ pub enum ContextMode {
 pub struct ContextIds {
     source: Source,
     adopted: Mutex<Adopted>,
+    /// The variable that is not set, where the key is that of this process.
+    unset: Option<Box<str>>,
 }
 
 enum Source {
@@ -62,22 +64,26 @@ pub(crate) struct Context {
 
 impl ContextIds {
     /// Ids by `mode`, with the secret of the first of the variables `names` that is set and not blank. Without one, a
-    /// key of this process takes its place, of which one warning tells.
+    /// key of this process takes its place, of which one warning tells when the first id is derived.
     ///
     /// # Errors
     /// That there is no randomness to be had for that key.
     pub fn from_env(mode: ContextMode, env: &Env, names: &[&str]) -> Result<Self> {
         let secret =
             || names.iter().find_map(|name| env.get(name).filter(|secret| !secret.trim().is_empty()));
+        let mut unset = None;
         let source = match mode {
             ContextMode::Derived => Source::Derived(Box::new(match secret() {
                 Some(secret) => key(secret.as_bytes()),
-                None => process_key(names)?.clone(),
+                None => {
+                    unset = Some(names.first().copied().unwrap_or("a secret").into());
+                    process_key()?.clone()
+                }
             })),
             ContextMode::Server => Source::Server,
             ContextMode::Fixed(id) => Source::Fixed(id),
         };
-        Ok(Self::of(source))
+        Ok(Self { unset, ..Self::of(source) })
     }
 
     /// Derived ids with this secret.
@@ -87,7 +93,7 @@ impl ContextIds {
     }
 
     fn of(source: Source) -> Self {
-        Self { source, adopted: Mutex::new(Adopted::new(REMEMBERED)) }
+        Self { source, adopted: Mutex::new(Adopted::new(REMEMBERED)), unset: None }
     }
 
     /// The key of a conversation with `agent`. Those of different owners are different conversations.
@@ -104,6 +110,9 @@ impl ContextIds {
     pub(crate) fn get(&self, agent: &str, key: &str) -> Context {
         let known = self.adopted().get(key);
         let is_first = known.is_none();
+        if let Some(name) = &self.unset {
+            warn_once(name);
+        }
         let id = match &self.source {
             Source::Derived(secret) => Some(known.flatten().unwrap_or_else(|| derive(secret, agent, key))),
             Source::Server => known.flatten(),
@@ -167,7 +176,7 @@ fn key(secret: &[u8]) -> hmac::Key {
 }
 
 /// The key of this process: random, the same for everybody in it.
-fn process_key(names: &[&str]) -> Result<&'static hmac::Key> {
+fn process_key() -> Result<&'static hmac::Key> {
     static KEY: OnceLock<hmac::Key> = OnceLock::new();
     if let Some(key) = KEY.get() {
         return Ok(key);
@@ -177,18 +186,17 @@ fn process_key(names: &[&str]) -> Result<&'static hmac::Key> {
         Error::internal("the system has no randomness for the ids of conversations")
             .with_code("mas::turn::random")
     })?;
-    let mut is_new = false;
-    let key = KEY.get_or_init(|| {
-        is_new = true;
-        key(&bytes)
-    });
-    if is_new {
-        let name = names.first().copied().unwrap_or("a secret");
+    Ok(KEY.get_or_init(|| key(&bytes)))
+}
+
+/// Tells, once in a process, that conversations end with it.
+fn warn_once(name: &str) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
         tracing::warn!(
             "{name} is not set: conversations with agents elsewhere end when this process does; set it to go on with them"
         );
-    }
-    Ok(key)
+    });
 }
 
 /// The id of a conversation: a UUID of version 8 of the first half of the HMAC.

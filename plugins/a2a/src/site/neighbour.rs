@@ -30,7 +30,8 @@ pub(super) async fn serves(build: &BuildContext, endpoint: &HostedEndpoint) -> R
         ..Request::default()
     };
     // A neighbour of this machine, whose certificate is for the name that callers use.
-    let settings = Settings { proxying: Proxying::Direct, verify: false, ..Settings::default() };
+    let verify = params.a2a.tls.is_none();
+    let settings = Settings { proxying: Proxying::Direct, verify, ..Settings::default() };
     let mut response = settings.connect(build)?.send(&request).await?;
     if !response.is_success() {
         return Ok(false);

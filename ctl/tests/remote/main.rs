@@ -1,0 +1,19 @@
+//! Agents elsewhere: one process serves, another delegates to it.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+#[allow(dead_code, reason = "the tests of the command line use the rest")]
+#[path = "../cli/bench.rs"]
+mod bench;
+mod conversations;
+mod docs;
+mod kit;
+mod live;
+mod loops;
+mod neighbours;
+mod questions;
+mod restart;
+#[allow(dead_code, reason = "the tests of the command line use the rest")]
+#[path = "../cli/serving.rs"]
+mod serving;
+mod team;
