@@ -38,7 +38,7 @@ pub struct TeamLimits {
     pub tree: TreeLimits,
     /// How long a root turn may take; default 900 s.
     pub run: Duration,
-    /// How many sessions are kept in memory; beyond it the half that was unused for longest goes. Default 20,000.
+    /// How many sessions are kept in memory; beyond it the one that was unused for longest goes. Default 20,000.
     pub sessions: usize,
 }
 
