@@ -246,7 +246,7 @@ impl Admitted {
     /// Leaves the reply for those who wait for it.
     pub(crate) fn leave(&self, reply: &Result<Reply>) {
         if let Some(slot) = &self.slot {
-            slot.set(reply.clone());
+            slot.set(|| reply.clone());
         }
     }
 
@@ -277,7 +277,7 @@ impl Drop for Admitted {
     fn drop(&mut self) {
         self.release(None);
         if let Some(slot) = &self.slot {
-            slot.set(Err(CallContext::stopped(CancelReason::Abandoned)));
+            slot.set(|| Err(CallContext::stopped(CancelReason::Abandoned)));
         }
     }
 }

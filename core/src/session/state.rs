@@ -127,7 +127,11 @@ impl State {
             return;
         }
         let history = Arc::make_mut(&mut self.history);
-        history.extend(commit.messages);
+        if history.is_empty() {
+            *history = commit.messages;
+        } else {
+            history.extend(commit.messages);
+        }
         if history.len() > KEPT_MESSAGES {
             let over = history.len() - KEPT_MESSAGES;
             let is_user = |message: &Arc<Message>| matches!(**message, Message::User { .. });
@@ -153,9 +157,14 @@ pub(crate) struct TurnSlot {
 }
 
 impl TurnSlot {
-    /// Leaves the reply; the first one stays.
-    pub(crate) fn set(&self, reply: Result<Reply>) {
-        if self.reply.set(reply).is_ok() {
+    /// Leaves the reply; the first one stays, and no other is made.
+    pub(crate) fn set(&self, reply: impl FnOnce() -> Result<Reply>) {
+        let mut first = false;
+        self.reply.get_or_init(|| {
+            first = true;
+            reply()
+        });
+        if first {
             self.done.notify_waiters();
         }
     }

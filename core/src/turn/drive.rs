@@ -56,7 +56,10 @@ pub(crate) async fn drive(
     cx.emit(EventKind::TurnStarted { input: message.clone() });
     let (mut journal, result) = match paused {
         None => {
-            let mut journal = Journal::new(cx, admitted, vec![message.clone()]);
+            // Most turns are a message and its answer.
+            let mut messages = Vec::with_capacity(2);
+            messages.push(message.clone());
+            let mut journal = Journal::new(cx, admitted, messages);
             let input = TurnInput { turn: cx.scope().turn.clone(), message };
             let fold = Fold { agent, cx, history: &history, input, recorder };
             let result = fold.run(&mut journal).await;
