@@ -71,6 +71,8 @@ pub(super) struct State {
     pub(super) canceling: bool,
     /// Whether nothing more comes.
     pub(super) ended: bool,
+    /// The task as it ended, once it is kept.
+    pub(super) kept: Option<Arc<Task>>,
     /// The message that is all there is, instead of a task.
     pub(super) said: Option<Arc<TaskMessage>>,
     /// Why it could not become a task: its store has no room, or cannot be had.
@@ -214,6 +216,9 @@ impl Live {
 
     /// The task as it is.
     pub(super) fn task(&self, state: &mut State) -> Arc<Task> {
+        if let Some(kept) = &state.kept {
+            return kept.clone();
+        }
         Arc::new(Task {
             id: self.id.clone(),
             owner: self.scope.owner.clone(),
@@ -322,6 +327,7 @@ impl State {
             delegations: Vec::new(),
             canceling: false,
             ended: false,
+            kept: None,
             said: None,
             unkept: None,
         }

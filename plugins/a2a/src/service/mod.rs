@@ -169,16 +169,22 @@ impl Inner {
                 live.task(&mut state)
             })
         };
-        if let Some(task) = task
-            && let Err(error) = self.tasks.put(task).await
-        {
+        if let Some(task) = task {
+            let kept = self.tasks.put(task.clone()).await;
             let mut state = live.lock();
-            state.revision = state.revision.saturating_sub(1);
-            if state.revision == 0 && !state.ended {
-                state.unkept = Some(Box::new(failure_of(&error)));
-                return;
+            match kept {
+                // Nothing of it changes any more.
+                Ok(()) if task.status.state.is_terminal() => state.kept = Some(task),
+                Ok(()) => {}
+                Err(error) => {
+                    state.revision = state.revision.saturating_sub(1);
+                    if state.revision == 0 && !state.ended {
+                        state.unkept = Some(Box::new(failure_of(&error)));
+                        return;
+                    }
+                    tracing::error!(task = %live.id, %error, "a task could not be kept");
+                }
             }
-            tracing::error!(task = %live.id, %error, "a task could not be kept");
         }
         let (over, waits) = {
             let state = live.lock();
