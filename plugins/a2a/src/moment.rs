@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, fmt::temporal::DateTimePrinter};
+
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
 /// Writes a time since the Unix epoch, as in `2025-10-28T10:30:00.000Z`.
 pub(crate) fn format(since_epoch: Duration) -> String {
     let millis = i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX);
     let moment = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX);
-    format!("{moment:.3}")
+    let mut text = String::with_capacity(32);
+    // A text takes every write.
+    let _ = PRINTER.print_timestamp(&moment, &mut text);
+    text
 }
 
 /// Reads a moment with an offset and up to nine digits of a second; none before 1970.

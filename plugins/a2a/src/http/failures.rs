@@ -5,7 +5,13 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::{body::Answer, media::Json};
-use crate::model::{Failure, Reason, Violation};
+use crate::{
+    json,
+    model::{Failure, Reason, Violation},
+};
+
+/// What most answers fit in.
+const ROOM: usize = 1024;
 
 /// Whose the reasons are.
 pub(crate) const DOMAIN: &str = "a2a-protocol.org";
@@ -165,8 +171,8 @@ pub(super) fn wrong_verb(allow: &'static str, json: Json) -> Response<Answer> {
 
 /// An answer of 200 with this body.
 pub(super) fn whole<T: Serialize>(body: &T, json: Json) -> Response<Answer> {
-    let mut bytes = Vec::with_capacity(512);
-    let written = serde_json::to_writer(&mut bytes, body);
+    let mut bytes = Vec::with_capacity(ROOM);
+    let written = json::write(body, &mut bytes);
     let mut response = Response::new(Answer::Whole(Bytes::from(bytes)));
     if written.is_err() {
         // Only a map with keys that are no text can do this, and there is none.

@@ -17,7 +17,10 @@ use super::{
     body::Answer,
     call::{Event, Tongue},
 };
-use crate::model::{Item, ItemStream};
+use crate::{
+    json,
+    model::{Item, ItemStream},
+};
 
 /// How many bytes of events that wait already go out at once.
 const TOGETHER: usize = 16 * 1024;
@@ -74,7 +77,7 @@ impl Events {
     fn write(&self, item: &Item, bytes: &mut Vec<u8>) {
         let start = bytes.len();
         let written = write!(bytes, "id: {}\ndata: {}", item.seq, self.around.0).is_ok()
-            && serde_json::to_writer(&mut *bytes, &Event(self.tongue, &item.item)).is_ok()
+            && json::write(&Event(self.tongue, &item.item), bytes).is_ok()
             && write!(bytes, "{}\n\n", self.around.1).is_ok();
         if !written {
             bytes.truncate(start);

@@ -2,6 +2,8 @@
 
 mod node;
 mod read;
+mod write;
 
 pub(crate) use node::{Fields, Node};
 pub(crate) use read::{Object, Path, Problems};
+pub(crate) use write::write;
