@@ -31,6 +31,8 @@ pub struct TurnRequest {
     pub session: Option<Arc<str>>,
     /// The turn (A2A messageId); a new id if absent. An id seen before returns its turn and runs nothing.
     pub turn: Option<Arc<str>>,
+    /// Whether nobody says it again, so that its reply is not kept for one who does. Default `false`.
+    pub unrepeated: bool,
     /// What is said.
     pub parts: Vec<Part>,
     /// The waiting turn that this one answers. Without it, an open question of the session is answered if the

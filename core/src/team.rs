@@ -263,7 +263,7 @@ impl Team {
         let named = request.session.unwrap_or_else(new_id);
         let session_id = Thread::root_key(named.clone());
         // Only an id of the caller's can come again.
-        let remember = request.turn.is_some() || keep;
+        let remember = (request.turn.is_some() && !request.unrepeated) || keep;
         let turn = request.turn.unwrap_or_else(new_id);
         let feed = Feed::new(self.observers.clone(), tap, keep);
         let tree = Tree::new(self.limits.tree, self.clock.clone());

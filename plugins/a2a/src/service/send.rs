@@ -229,6 +229,8 @@ impl Inner {
             agent: Some(self.agent.clone()),
             session: Some(live.context.clone()),
             turn: Some(id),
+            // Nobody knows the conversation yet.
+            unrepeated: !named,
             parts: message.parts.clone(),
             task: answers,
             // What a caller says of itself may only make limits tighter.
