@@ -156,16 +156,16 @@ spec: {endpoints: {a: {protocol: lokal, url: 'http://x'}, b: {protocol: nats, ur
     agent.yaml:12 error: unknown observability `foo`; available: native
     hidden.yaml:6 error: tool_provider `command` does not take these parameters: `params.output`: unknown variant `<from the environment>`, expected one of `auto`, `json`, `text`
     proxy.yaml:4 error: llm_provider `openai` does not take these parameters: `foo`: unknown field `foo`, expected one of `api_base`, `api_key_env`, `headers`, `stream`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `timeout`, `retry`, `ca_file`, `verify`, `proxy`, `body`
-    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local (did you mean `local`?)
-    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `local`)
+    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform (did you mean `local`?)
+    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`)
     secret.yaml:6 error: unknown design_pattern `<from the environment>`; available: react, scripted_response, single_pass
     secret.yaml:7 warning: the environment variable GONE is not set (set GONE, or give a default: `env:GONE|default`)
     team.yaml:5 warning: the design_pattern `cot` is not there yet: a run that needs it is refused (there are: `react`, `scripted_response`, `single_pass`)
     ");
     insta::assert_snapshot!(told(&["validate", "--json", "team.yaml", "--infra-ref", "proxy.yaml"]), @r"
     proxy.yaml:4 error: llm_provider `openai` does not take these parameters: `foo`: unknown field `foo`, expected one of `api_base`, `api_key_env`, `headers`, `stream`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `timeout`, `retry`, `ca_file`, `verify`, `proxy`, `body`
-    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local (did you mean `local`?)
-    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `local`)
+    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform (did you mean `local`?)
+    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`)
     team.yaml:5 warning: the design_pattern `cot` is not there yet: a run that needs it is refused (there are: `react`, `scripted_response`, `single_pass`)
     ");
 }
