@@ -9,6 +9,7 @@
 )]
 
 mod conformance;
+mod faults;
 mod rows;
 mod wire;
 
