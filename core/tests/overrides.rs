@@ -176,7 +176,7 @@ fn what_cannot_be_read_is_told_at_its_place() {
 
 #[test]
 fn a_value_that_does_not_fit_is_told_at_its_place() {
-    insta::assert_snapshot!(problem("infra:spec.endpoints.writer.timeout=soon"), @"--override:1:37: error[mas::manifest::type]: spec.endpoints.writer.timeout: expected a number, found a string | -");
+    insta::assert_snapshot!(problem("infra:spec.endpoints.writer.timeout=soon"), @"--override:1:37: error[mas::manifest::type]: spec.endpoints.writer.timeout: expected a number or a list, found a string | -");
     insta::assert_snapshot!(problem("infra:spec.endpoints.writer.usage=deployed"), @"--override:1:35: error[mas::manifest::value]: spec.endpoints.writer.usage: expected `use`, `deploy`, `use-and-deploy`, found `deployed` | did you mean `deploy`?");
     insta::assert_snapshot!(problem("infra:spec.endpoints.writer.tmeout=3"), @"--override:1:29: error[mas::manifest::unknown_key]: unknown key `tmeout` of an endpoint | did you mean `timeout`?");
     insta::assert_snapshot!(problem("infra:spec.endpoints.new={url: \"http://h:1\"}"), @"--override:1:26: error[mas::manifest::missing]: spec.endpoints.new: the key `protocol` is missing | -");
