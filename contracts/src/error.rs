@@ -187,6 +187,15 @@ impl Error {
         self
     }
 
+    /// The same error with other words: `change` is given the message, each value of the context and each cause.
+    #[must_use]
+    pub fn reworded(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.0.message = change(&self.0.message);
+        self.0.context.iter_mut().for_each(|(_, value)| *value = change(value));
+        self.0.causes.iter_mut().for_each(|cause| *cause = change(cause));
+        self
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {

@@ -18,6 +18,7 @@ pub mod client;
 mod comm;
 mod grpc;
 mod http;
+mod identity;
 mod jose;
 mod json;
 mod model;

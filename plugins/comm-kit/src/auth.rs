@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What shows who is asking. Debug shows no secret.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Credential {
     /// In `Authorization`, after this word and a space, such as `Bearer`.
     Authorization(&'static str, Secret),

@@ -30,7 +30,7 @@ pub use failure::tls_failure;
 pub use patient::Patient;
 pub use resolver::Resolver;
 pub use settings::{Proxying, Settings};
-pub use url::{encoded, is_loopback, shown};
+pub use url::{encoded, is_loopback, keeps_secrets, shown};
 pub use whole::{Bounds, Whole, ask};
 
 /// The code of the error for a body over its limit.

@@ -33,9 +33,19 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The secrets that a text from elsewhere might hold, such as a body that echoes the request.
-#[derive(Clone, Debug, Default)]
-pub struct Secrets(Vec<Secret>);
+/// The secrets that a text from elsewhere might hold, such as a body that echoes the request. Debug prints stars.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    known: Vec<Secret>,
+    /// How they may be written, the longest first, for one may be a part of another.
+    forms: Vec<Arc<str>>,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Secrets").field(&self.known).finish()
+    }
+}
 
 impl Secrets {
     /// No secrets.
@@ -44,19 +54,30 @@ impl Secrets {
         Self::default()
     }
 
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// Adds a secret. One of fewer than 4 bytes is not looked for.
     pub fn add(&mut self, secret: Secret) {
-        if secret.0.len() >= SHORTEST && !self.0.contains(&secret) {
-            self.0.push(secret);
-            // A secret may be a part of another; the longer one goes first.
-            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
+        if secret.0.len() < SHORTEST || self.known.contains(&secret) {
+            return;
         }
+        for form in forms(&secret.0) {
+            if !self.forms.contains(&form) {
+                self.forms.push(form);
+            }
+        }
+        self.forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
+        self.known.push(secret);
     }
 
     /// These and those together.
     #[must_use]
     pub fn and(mut self, others: Self) -> Self {
-        others.0.into_iter().for_each(|secret| self.add(secret));
+        others.known.into_iter().for_each(|secret| self.add(secret));
         self
     }
 
@@ -64,9 +85,9 @@ impl Secrets {
     #[must_use]
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut out = Cow::Borrowed(text);
-        for form in self.forms() {
-            if out.contains(&*form) {
-                out = Cow::Owned(out.replace(&*form, STARS));
+        for form in &self.forms {
+            if out.contains(&**form) {
+                out = Cow::Owned(out.replace(&**form, STARS));
             }
         }
         out
@@ -94,26 +115,11 @@ impl Secrets {
 
     /// Where in a text a secret begins that goes on after its end.
     fn begun_at(&self, text: &str) -> Option<usize> {
-        let begins = |form: Cow<'_, str>| {
+        let begins = |form: &Arc<str>| {
             let lengths = (SHORTEST..form.len()).rev().filter(|length| form.is_char_boundary(*length));
             lengths.filter_map(|length| text.strip_suffix(form.get(..length)?)).map(str::len).next()
         };
-        self.forms().filter_map(begins).min()
-    }
-
-    /// The secrets as they are, as parts of a JSON string, some of which have slashes escaped, and as parts of a URL or
-    /// of a form.
-    fn forms(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.0.iter().flat_map(|secret| {
-            let json = secret.0.replace('\\', "\\\\").replace('"', "\\\"");
-            let slashes = json.replace('/', "\\/");
-            let encoded = encoded(&secret.0);
-            let form = encoded.replace("%20", "+");
-            let lower = lower(&encoded);
-            let mut others = vec![json, slashes, encoded, form, lower];
-            others.retain(|other| **other != *secret.0);
-            [Cow::Borrowed(&*secret.0)].into_iter().chain(others.into_iter().map(Cow::Owned))
-        })
+        self.forms.iter().filter_map(begins).min()
     }
 
     /// The first `limit` bytes or a little less of a text, scrubbed; `whole` is false where the text was cut
@@ -121,11 +127,22 @@ impl Secrets {
     #[must_use]
     pub fn excerpt(&self, text: &str, limit: usize, whole: bool) -> String {
         let scrubbed = self.scrub(text);
-        let longest = self.0.first().map_or(0, |secret| secret.0.len());
+        let longest = self.forms.first().map_or(0, |form| form.len());
         let usable = if whole { scrubbed.len() } else { scrubbed.len().saturating_sub(longest) };
         let shown = head(&scrubbed, limit.min(usable));
         if shown.len() < scrubbed.len() || !whole { format!("{shown}…") } else { shown.to_owned() }
     }
+}
+
+/// A secret as it is, as a part of a JSON string, some of which have slashes escaped, and as a part of a URL or of a
+/// form.
+fn forms(secret: &str) -> Vec<Arc<str>> {
+    let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
+    let slashes = json.replace('/', "\\/");
+    let encoded = encoded(secret);
+    let form = encoded.replace("%20", "+");
+    let lower = lower(&encoded);
+    [secret.to_owned(), json, slashes, encoded, form, lower].into_iter().map(Arc::from).collect()
 }
 
 /// Text in percent signs, with the digits in lower case.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mas_comm_kit::http::Settings;
 use mas_contracts::{BuildContext, Clock, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -42,7 +43,7 @@ impl Tokens {
         Ok(Self {
             scheme: scheme.to_owned(),
             algorithms: named.map_or_else(|| Algorithm::USUAL.to_vec(), Iterator::collect),
-            keys: Keys::open(&rules.jwks, rules.refresh, cx)?,
+            keys: Keys::open(&rules.jwks, rules.refresh, &Settings::default(), cx)?,
             rules: rules.clone(),
             clock: cx.clock.clone(),
         })

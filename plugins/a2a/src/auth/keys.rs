@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 const GRACE: Duration = Duration::from_secs(3_600);
 
 /// The keys of an issuer.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     source: Source,
     refresh: Duration,
     clock: Arc<dyn Clock>,
@@ -52,9 +52,9 @@ struct Known {
 
 impl Keys {
     /// The keys at a place: a file is read now, an address is asked when the first token comes.
-    pub(super) fn open(place: &str, refresh: u64, cx: &BuildContext) -> Result<Self> {
+    pub(crate) fn open(place: &str, refresh: u64, settings: &Settings, cx: &BuildContext) -> Result<Self> {
         let source = if place.contains("://") {
-            Source::Url(place.to_owned(), Settings::default().connect(cx)?)
+            Source::Url(place.to_owned(), settings.connect(cx)?)
         } else {
             Source::File(cx.base.join(place))
         };
@@ -86,7 +86,7 @@ impl Keys {
     }
 
     /// Keys among which is one for a token, if the issuer has it.
-    pub(super) async fn get(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<Arc<KeySet>, Failure> {
+    pub(crate) async fn get(&self, kid: Option<&str>, algorithm: Algorithm) -> Result<Arc<KeySet>, Failure> {
         let known = self.known();
         let has_key = known.keys.candidates(kid, algorithm).next().is_some();
         if has_key && self.is_within(known.fetched, self.refresh) {

@@ -4,7 +4,7 @@
 //! of it is told again.
 
 mod jwt;
-mod keys;
+pub(crate) mod keys;
 mod query;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ const DEEPEST: usize = 128;
 
 /// Which members a canonical form has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// As the specification says.
     Specified,
     /// As the official SDKs have it.

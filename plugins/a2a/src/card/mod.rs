@@ -5,7 +5,7 @@ mod canonical;
 mod document;
 mod served;
 mod shown;
-mod signing;
+pub(crate) mod signing;
 
 use std::{sync::Arc, time::Duration};
 

@@ -104,18 +104,49 @@ fn input(protected: &str, payload: &str) -> String {
 
 /// A signature that is right.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Valid {
+pub(crate) struct Valid {
     pub(super) at: usize,
     pub(super) kid: String,
     pub(super) algorithm: Algorithm,
-    pub(super) form: Form,
+    /// The form of the card that it is over.
+    pub(crate) form: Form,
+}
+
+/// What the header of a signature says of its key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) kid: String,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) jku: Option<String>,
+}
+
+/// The keys that the signatures of a card name; those that cannot be read or may not be used are left out.
+pub(crate) fn headers(card: &Value) -> Vec<Named> {
+    let signatures = card.get("signatures").and_then(Value::as_array);
+    let header = |signature: &Value| {
+        let header = jose::decode(signature.get("protected")?.as_str()?)?;
+        let header: Map<String, Value> = serde_json::from_slice(&header).ok()?;
+        let text = |name: &str| header.get(name)?.as_str().map(str::to_owned);
+        let algorithm = Algorithm::named(&text("alg")?).filter(|it| ACCEPTED.contains(it))?;
+        Some(Named { kid: text("kid")?, algorithm, jku: text("jku") })
+    };
+    signatures.into_iter().flatten().take(MOST_SIGNATURES).filter_map(header).collect()
+}
+
+/// The card as far as its signatures cover it.
+///
+/// # Errors
+/// That the document is no card.
+pub(crate) fn signed(card: &Value, form: Form) -> Result<Value> {
+    serde_json::from_str(&canonical(card, form)?)
+        .map_err(|error| Error::internal(format!("the canonical card is no JSON: {error}")))
 }
 
 /// Looks for one right signature of a card by one of these keys. No address in the card is ever asked for keys.
 ///
 /// # Errors
 /// Why none of the signatures is right.
-pub(super) fn verify(card: &Value, keys: &KeySet) -> Result<Valid> {
+pub(crate) fn verify(card: &Value, keys: &KeySet) -> Result<Valid> {
     let refused = |message: String| Error::invalid(message).with_code("mas::a2a::signature");
     let specified = canonical(card, Form::Specified)?;
     let sdk = canonical(card, Form::Sdk)?;

@@ -18,6 +18,17 @@ pub struct Interface {
     pub tenant: Option<String>,
 }
 
+impl Interface {
+    /// As a card at this address means it: `host:port` of gRPC says nothing of TLS, and has it where the card has it.
+    pub(crate) fn beside(mut self, card: &str) -> Self {
+        let secure = card.get(..8).is_some_and(|begin| begin.eq_ignore_ascii_case("https://"));
+        if secure && self.binding == Binding::Grpc && !self.url.contains("://") {
+            self.url = format!("https://{}", self.url);
+        }
+        self
+    }
+}
+
 /// Which ways may be taken, and which first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {

@@ -73,7 +73,7 @@ pub(crate) async fn look(wire: &Wire, places: &[Place], limit: Duration) -> Resu
     let mut last = None;
     for place in places {
         let whole = ask(wire, &place.url, None, limit).await?;
-        match card(&whole, place)? {
+        match card(&whole, place, &wire.secrets())? {
             Ok(found) => return Ok(found),
             Err(why) => last = Some(last.unwrap_or(why)),
         }
@@ -95,7 +95,7 @@ pub(crate) async fn revalidate(
     if whole.status == 304 {
         return Ok(Revalidated::Same(fresh(&whole)));
     }
-    match card(&whole, &known.place)? {
+    match card(&whole, &known.place, &wire.secrets())? {
         Ok(found) => Ok(Revalidated::New(found)),
         Err(_) => look(wire, places, limit).await.map(Revalidated::New),
     }
@@ -110,7 +110,7 @@ async fn ask(wire: &Wire, place: &str, etag: Option<&str>, limit: Duration) -> R
 }
 
 /// The card of an answer; why there is none, where the next place may have one.
-fn card(whole: &Whole, at: &Place) -> Result<Result<Found>> {
+fn card(whole: &Whole, at: &Place, secrets: &Secrets) -> Result<Result<Found>> {
     let place = shown(&at.url);
     let status = whole.status;
     let refused = |kind, what: String| Error::new(kind, what).with_code("mas::a2a::card");
@@ -137,7 +137,7 @@ fn card(whole: &Whole, at: &Place) -> Result<Result<Found>> {
         // A site that answers every path with its page.
         None => {
             let told = String::from_utf8_lossy(bytes.get(..bytes.len().min(EXCERPT)).unwrap_or_default());
-            let told = Secrets::new().excerpt(told.trim(), 200, bytes.len() <= EXCERPT);
+            let told = secrets.excerpt(told.trim(), 200, bytes.len() <= EXCERPT);
             Err(refused(ErrorKind::NotFound, format!("what stands at {place} is no card: {told}")))
         }
     })

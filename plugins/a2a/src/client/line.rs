@@ -8,6 +8,7 @@ use std::sync::{
 
 use bytes::Bytes;
 use mas_comm_kit::{
+    auth::Credential,
     http::{Request, Response},
     sse::Decoder,
 };
@@ -53,6 +54,11 @@ impl Line {
             Binding::JsonRpc | Binding::Rest => None,
         };
         Ok(Self { wire, interface, grpc, bounds, gets: AtomicBool::new(false) })
+    }
+
+    /// What is shown on the way.
+    pub(crate) fn credentials(&self) -> &[Credential] {
+        &self.wire.credentials
     }
 
     /// The interface.

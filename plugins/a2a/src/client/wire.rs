@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use mas_comm_kit::{
-    auth::{self, Credential},
+    Secrets,
+    auth::{self, Credential, Shown},
     http::{self, Client, HeaderText, Request, Response, Settings, Whole},
     sse::EVENT_LIMIT,
 };
@@ -11,7 +12,7 @@ use mas_contracts::{BuildContext, Clock, Delivery, Error, ErrorKind, Result};
 use serde_json::Value;
 
 use super::{Binding, DEFAULT_TIMEOUT, Version, discover, grpc::Dial};
-use crate::card::LARGEST;
+use crate::{card::LARGEST, identity::Identity};
 
 /// How often an agent may send whoever asks for its card elsewhere.
 const REDIRECTS: u8 = 3;
@@ -72,6 +73,8 @@ pub(crate) struct Wire {
     pub(super) headers: Vec<(String, HeaderText)>,
     pub(super) credentials: Arc<[Credential]>,
     pub(super) dial: Dial,
+    /// Who is shown to those who have cards.
+    identity: Option<Arc<Identity>>,
     /// How long a call may take that does not say it itself; an agent over gRPC is told.
     pub(super) timeout: Duration,
 }
@@ -96,8 +99,34 @@ impl Wire {
             headers: options.headers.clone(),
             credentials: options.credentials.clone(),
             dial: Dial::new(&options.settings, cx)?,
+            identity: None,
             timeout: options.timeout,
         })
+    }
+
+    /// The same, which shows those who have cards who is asking.
+    pub(crate) fn by(self, identity: Arc<Identity>) -> Self {
+        Self { identity: Some(identity), ..self }
+    }
+
+    /// The same with these credentials.
+    pub(crate) fn showing(&self, credentials: Vec<Credential>) -> Self {
+        Self { credentials: credentials.into(), ..self.clone() }
+    }
+
+    /// What of it no text may show.
+    pub(crate) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::new();
+        for (name, text) in &self.headers {
+            if let HeaderText::Secret(text) = text {
+                secrets = secrets.and(Credential::Header(name.clone(), text.clone()).secrets());
+            }
+        }
+        secrets = self.credentials.iter().fold(secrets, |known, one| known.and(one.secrets()));
+        match &self.identity {
+            Some(identity) => secrets.and(identity.secrets().into_owned()),
+            None => secrets,
+        }
     }
 
     /// Asks for a card, and follows where it is sent to; what is secret stays with the host that it is for.
@@ -106,7 +135,17 @@ impl Wire {
     /// Why there is no answer within `timeout`.
     pub(super) async fn card(&self, request: &Request, timeout: Duration) -> Result<Whole> {
         let bounds = http::Bounds { clock: &*self.clock, timeout, largest: LARGEST, redirects: REDIRECTS };
-        http::ask(&*self.http, request, &bounds).await
+        let credentials =
+            self.identity.as_ref().map_or_else(Vec::new, |identity| identity.for_card(&request.url));
+        let shown = Shown::of(&credentials).await?;
+        let whole = http::ask(&*self.http, &shown.on(request), &bounds).await?;
+        match whole.status {
+            401 => match shown.renewed(&credentials).await? {
+                Some(again) => http::ask(&*self.http, &again.on(request), &bounds).await,
+                None => Ok(whole),
+            },
+            _ => Ok(whole),
+        }
     }
 
     /// Sends a request with the credentials and waits for the head of the answer.

@@ -20,6 +20,7 @@ use crate::{
         upstream::Agent,
         wire::Wire,
     },
+    identity::{Discreet, Identity, Seal},
 };
 
 /// How long the card of an agent that is not known may take.
@@ -31,6 +32,9 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// How long a card is used that could not be had again.
 const STALE: Duration = Duration::from_secs(10);
 
+/// Errors for cards that are not taken; one that was taken before does not help.
+const REFUSALS: [&str; 2] = ["mas::a2a::credentials", "mas::a2a::signature"];
+
 /// An agent that was found, and the way to it.
 pub(super) struct Contact {
     /// The agent, as turns ask it.
@@ -39,6 +43,8 @@ pub(super) struct Contact {
     pub(super) card: Value,
     /// Why it is reached that way.
     pub(super) because: String,
+    /// Its address, for a person.
+    pub(super) address: String,
     line: Arc<Line>,
     found: Option<Found>,
 }
@@ -63,6 +69,10 @@ pub(super) struct Finder {
     ttl: Duration,
     bounds: Bounds,
     wire: Wire,
+    identity: Arc<Identity>,
+    seal: Option<Seal>,
+    /// The endpoint's address.
+    url: String,
     known: Mutex<Option<Known>>,
     looking: tokio::sync::Mutex<()>,
 }
@@ -99,8 +109,12 @@ impl Finder {
         for (name, text) in &terms.row.headers {
             headers.push((name.clone(), mas_comm_kit::http::HeaderText::Secret(text.open(cx)?)));
         }
-        let options =
-            Options { headers, settings: terms.settings(cx)?, bounds: client.bounds(), ..Options::default() };
+        let settings = terms.settings(cx)?;
+        let identity = Identity::open(client.auth.as_ref(), &headers, &terms.url, &settings, cx)?;
+        let signatures = client.signatures.as_ref();
+        let seal = signatures.map(|signatures| Seal::open(signatures, &settings, cx)).transpose()?;
+        let options = Options { settings, timeout: terms.limit(), ..Options::default() };
+        let identity = Arc::new(identity);
         let direct = client.direct().map(|(version, binding)| Interface {
             url: terms.url.clone(),
             binding,
@@ -112,7 +126,10 @@ impl Finder {
             wanted: client.wanted(),
             direct,
             ttl: client.card_ttl(),
-            wire: Wire::new(&options, cx)?,
+            wire: Wire::new(&options, cx)?.by(identity.clone()),
+            identity,
+            seal: seal.flatten(),
+            url: terms.url.clone(),
             bounds: client.bounds(),
             known: Mutex::new(None),
             looking: tokio::sync::Mutex::new(()),
@@ -136,12 +153,14 @@ impl Finder {
             reason = cx.cancel().cancelled() => {
                 return Err(CallContext::stopped(reason).with_delivery(Delivery::NotSent));
             }
-            found = self.look(cx.clock()) => found,
+            found = self.look(cx.clock()) => found.map_err(|error| self.identity.hushed(error)),
             () = cx.clock().sleep_until(end) => Err(self.late(end.saturating_duration_since(now))),
         };
         match (found, stale) {
             (Err(error), Some(stale))
-                if error.kind() != ErrorKind::Cancelled && !cx.remaining().is_zero() =>
+                if error.kind() != ErrorKind::Cancelled
+                    && !REFUSALS.contains(&&*error.code())
+                    && !cx.remaining().is_zero() =>
             {
                 // The agent may be there all the same: the send will tell.
                 tracing::debug!(%error, "the card of an agent cannot be had again, and is used as it is known");
@@ -179,7 +198,7 @@ impl Finder {
         }
         let known = self.lock().as_ref().map(|known| known.contact.clone());
         let (contact, until) = match &self.source {
-            Source::Given(card) => (self.settled(card.clone(), None, known.as_ref())?, None),
+            Source::Given(card) => (self.settled(card.clone(), None, known.as_ref()).await?, None),
             Source::At(places) => {
                 let (contact, fresh) = self.asked(places, known.as_ref()).await?;
                 let ttl = fresh.map_or(self.ttl, |fresh| fresh.min(self.ttl));
@@ -208,9 +227,12 @@ impl Finder {
         match (found, &self.direct) {
             (Ok(found), _) => {
                 let fresh = found.fresh;
-                Ok((self.settled(found.card.clone(), Some(found), known)?, fresh))
+                Ok((self.settled(found.card.clone(), Some(found), known).await?, fresh))
             }
-            (Err(error), Some(direct)) if error.kind() == ErrorKind::NotFound => {
+            (Err(error), Some(direct))
+                if error.kind() == ErrorKind::NotFound
+                    && !self.seal.as_ref().is_some_and(Seal::is_required) =>
+            {
                 let because = "there is no card, and the endpoint says how the agent is called";
                 let chosen = Chosen { interface: direct.clone(), because: because.to_owned() };
                 Ok((self.reached(Value::Null, None, chosen, known)?, None))
@@ -220,13 +242,19 @@ impl Finder {
     }
 
     /// The way that a card names.
-    fn settled(
+    async fn settled(
         &self,
         card: Value,
         found: Option<Found>,
         known: Option<&Arc<Contact>>,
     ) -> Result<Arc<Contact>> {
-        let chosen = choose(&card, &self.wanted)?;
+        let place = found.as_ref().map_or(&*self.url, |found| &*found.place.url);
+        let card = match &self.seal {
+            Some(seal) => seal.checked(card, place).await?,
+            None => card,
+        };
+        let mut chosen = choose(&card, &self.wanted)?;
+        chosen.interface = chosen.interface.beside(place);
         self.reached(card, found, chosen, known)
     }
 
@@ -239,14 +267,23 @@ impl Finder {
         known: Option<&Arc<Contact>>,
     ) -> Result<Arc<Contact>> {
         let Chosen { interface, because } = chosen;
-        let line = match known.filter(|known| *known.interface() == interface) {
-            Some(known) => known.line.clone(),
-            None => Arc::new(Line::new(self.wire.clone(), interface, self.bounds)?),
+        let credentials = self.identity.for_interface(&card, &interface.url)?;
+        let same = |known: &&Arc<Contact>| {
+            *known.interface() == interface && known.line.credentials() == credentials
         };
+        let line = match known.filter(same) {
+            Some(known) => known.line.clone(),
+            None => Arc::new(Line::new(self.wire.showing(credentials), interface, self.bounds)?),
+        };
+        let card = self.identity.scrubbed(card);
+        let secrets = self.identity.secrets();
+        let address = secrets.scrub(&shown(&line.interface().url)).into_owned();
+        let because = secrets.scrub(&because).into_owned();
         // Who calls without a card is refused the stream by an agent that has none.
         let streams = card.is_null() || card.pointer("/capabilities/streaming") == Some(&Value::Bool(true));
-        let upstream = Arc::new(Agent::new(line.clone(), streams));
-        Ok(Arc::new(Contact { upstream, card, because, line, found }))
+        let upstream = Discreet::new(Arc::new(Agent::new(line.clone(), streams)), self.identity.clone());
+        let upstream = Arc::new(upstream);
+        Ok(Arc::new(Contact { upstream, card, because, address, line, found }))
     }
 
     fn late(&self, limit: Duration) -> Error {

@@ -143,7 +143,7 @@ impl AgentCommContract for Comm {
         let interface = contact.interface();
         let mut route: Vec<(Cow<'static, str>, Arc<str>)> = Vec::new();
         route.extend(contact.place().map(|place| ("card".into(), place.into())));
-        route.push(("interface".into(), mas_comm_kit::http::shown(&interface.url).into()));
+        route.push(("interface".into(), contact.address.as_str().into()));
         route.push(("binding".into(), interface.binding.as_str().into()));
         route.push(("protocol".into(), interface.version.as_str().into()));
         route.push(("because".into(), contact.because.as_str().into()));

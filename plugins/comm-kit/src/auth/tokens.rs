@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use super::answer;
 use crate::{
     Secret, Secrets,
-    http::{self, Bounds, HeaderText, Request, Settings, Transport, encoded, is_loopback, shown},
+    http::{self, Bounds, HeaderText, Request, Settings, Transport, encoded, keeps_secrets, shown},
 };
 
 /// The longest that an authorization server may take.
@@ -76,6 +76,8 @@ pub struct Tokens {
 #[derive(Clone)]
 struct Current {
     token: Secret,
+    /// The one before, which an answer may still tell of.
+    before: Option<Secret>,
     until: Instant,
 }
 
@@ -101,8 +103,7 @@ impl Tokens {
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
         let url = &client.token_url;
-        let secure = url.starts_with("https://") || (url.starts_with("http://") && is_loopback(url));
-        if !secure {
+        if !keeps_secrets(url) {
             let text = format!(
                 "`{}` is no token endpoint: it has to begin with https://, for a secret is sent there; http:// will do on \
                  this machine only",
@@ -138,17 +139,19 @@ impl Tokens {
             self.failures.fetch_add(1, Relaxed);
             *failed = Some(error.clone());
         }
-        let current = fetched?;
-        let token = current.token.clone();
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(current);
+        let mut fresh = fetched?;
+        let token = fresh.token.clone();
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        fresh.before = current.take().map(|current| current.token);
+        *current = Some(fresh);
         Ok(token)
     }
 
     /// Forgets a token that was refused, unless another one has taken its place already.
     pub fn forget(&self, refused: &Secret) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.as_ref().is_some_and(|current| current.token == *refused) {
-            *current = None;
+        if let Some(current) = current.as_mut().filter(|current| current.token == *refused) {
+            current.until = self.clock.now();
         }
     }
 
@@ -159,7 +162,10 @@ impl Tokens {
         secrets.add(self.client.client_secret.clone());
         secrets.add(Secret::new(self.basic()));
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.iter().for_each(|current| secrets.add(current.token.clone()));
+        for current in current.iter() {
+            secrets.add(current.token.clone());
+            current.before.iter().for_each(|before| secrets.add(before.clone()));
+        }
         secrets
     }
 
@@ -184,7 +190,7 @@ impl Tokens {
         let lives = granted.lives.unwrap_or(UNTOLD);
         let used = lives.saturating_sub(SKEW.min(lives / 2));
         tracing::debug!("{place} gave a token, which is used for {} s", used.as_secs());
-        Ok(Current { token: granted.token, until: began.checked_add(used).unwrap_or(began) })
+        Ok(Current { token: granted.token, before: None, until: began.checked_add(used).unwrap_or(began) })
     }
 
     fn request(&self) -> Request {
@@ -218,6 +224,13 @@ impl Tokens {
             body: Some(pairs.join("&").into()),
             ..Request::default()
         }
+    }
+}
+
+/// Those of the same client.
+impl PartialEq for Tokens {
+    fn eq(&self, other: &Self) -> bool {
+        self.client == other.client
     }
 }
 

@@ -77,6 +77,12 @@ pub fn is_loopback(url: &str) -> bool {
     }
 }
 
+/// Whether a secret may be sent to a URL: with TLS, or to this machine.
+#[must_use]
+pub fn keeps_secrets(url: &str) -> bool {
+    url.starts_with("https://") || (url.starts_with("http://") && is_loopback(url))
+}
+
 fn is_hidden(name: &str) -> bool {
     HIDDEN.iter().any(|word| name.to_ascii_lowercase().contains(word))
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::{
     client::{Binding, Bounds, Version, card::Wanted, discover},
+    identity::{Auth, Identity, Signatures},
     params::{Params, SecretText},
 };
 pub(crate) use words::CardSource;
@@ -74,8 +75,12 @@ pub(crate) struct Client {
     ca_file: Option<PathBuf>,
     /// Whether certificates are verified; default true.
     verify: bool,
-    /// The proxy's URL, or `none`; default what the environment says.
+    /// The proxy's URL, or `none`; default what the environment says. gRPC goes through none.
     proxy: Option<SecretText>,
+    /// What shows the agent who is asking; default nothing but the endpoint's `headers`.
+    pub(super) auth: Option<Auth>,
+    /// Which cards are taken, by who signed them; default all.
+    pub(super) signatures: Option<Signatures>,
 }
 
 impl Default for Client {
@@ -102,6 +107,8 @@ impl Default for Client {
             ca_file: None,
             verify: true,
             proxy: None,
+            auth: None,
+            signatures: None,
         }
     }
 }
@@ -206,7 +213,7 @@ impl Terms {
     pub(super) fn settings(&self, cx: &BuildContext) -> Result<Settings> {
         let client = self.client();
         let proxy = client.proxy.as_ref().map(|proxy| proxy.open(cx)).transpose()?;
-        Ok(Settings {
+        let settings = Settings {
             connect_timeout: self.row.timeout.map_or(LIMITS.0, |limits| limits.connect()),
             ca_file: client.ca_file.clone(),
             verify: client.verify,
@@ -217,7 +224,8 @@ impl Terms {
                 Some(url) => Proxying::Through(url),
             },
             ..Settings::default()
-        })
+        };
+        Ok(Identity::settings(client.auth.as_ref(), settings))
     }
 }
 
@@ -348,6 +356,11 @@ impl Client {
             }
             _ => {}
         }
+        let below = |name: &'static str| {
+            move |problem: Problem| Problem { path: format!("a2a.client.{name}.{}", problem.path), ..problem }
+        };
+        problems.extend(self.auth.iter().flat_map(Auth::problems).map(below("auth")));
+        problems.extend(self.signatures.iter().flat_map(Signatures::problems).map(below("signatures")));
         problems
     }
 }
