@@ -187,6 +187,16 @@ fn a_value_that_does_not_fit_is_told_at_its_place() {
     insta::assert_snapshot!(problem("infra:spec.endpoints.writer.url=h:1"), @"--override:1:33: error[mas::endpoint::url]: url: expected an absolute http or https address, found `h:1` | write it as `http://host:port`");
 }
 
+proptest::proptest! {
+    #[test]
+    fn whatever_is_written_is_read_or_refused(
+        noise in r#"(infra:)?(spec)?([.\[\]="'\\a-z0-9*é ]|endpoints|writer|\[\*\]){0,24}"#,
+    ) {
+        let _ = changed(&[&noise], &[]);
+        let _ = Binding::parse(&noise);
+    }
+}
+
 #[test]
 fn every_problem_is_told_at_once() {
     let text = problem_with(&["infra:spec.endpoints.writer.timeout=soon", "infra:spec.nothing.x=1"]);

@@ -152,12 +152,33 @@ pub(crate) struct TeamArgs {
 pub(crate) struct RouteArgs {
     /// Reach this agent at this address over A2A, in the place of any endpoint and of an agent of this process; nothing
     /// listens for it. a2a:// is HTTP, a2as:// HTTPS; a path may follow.
-    #[arg(long = "bind", value_name = "NAME=a2a://HOST:PORT", value_parser = Binding::parse)]
+    #[arg(long = "bind", value_name = "NAME=a2a://HOST:PORT", value_parser = BindingParser)]
     pub(crate) bindings: Vec<Binding>,
     /// Replace one value of the infra, after everything else. VALUE is YAML; a key with dots or other signs is quoted:
     /// infra:spec.endpoints["researcher"].timeout=30. Items are picked by [0], [*] or [id=x].
     #[arg(long = "override", value_name = "infra:PATH=VALUE")]
     pub(crate) overrides: Vec<String>,
+}
+
+/// Reads a binding. A refusal does not repeat what was given, which may hold what nobody is to see.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BindingParser;
+
+impl clap::builder::TypedValueParser for BindingParser {
+    type Value = Binding;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Binding, clap::Error> {
+        let read = value.to_str().ok_or_else(|| "it is no text".to_owned()).and_then(Binding::parse);
+        read.map_err(|problem| {
+            let message = format!("--bind: {problem}\n");
+            clap::Error::raw(clap::error::ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
 }
 
 impl RouteArgs {

@@ -50,6 +50,13 @@ fn a_binding_that_cannot_be_read_shows_how_it_is_written() {
 }
 
 #[test]
+fn a_binding_that_is_refused_is_not_repeated() {
+    let run = bench().run(&["plan", "mas.yaml", "--bind", "b=a2a://me:s3cret@127.0.0.1:9"]);
+    assert_eq!(run.code, Some(2));
+    insta::assert_snapshot!(run.err, @"error: --bind: an address holds no credentials: they are headers of an endpoint; write it as NAME=a2a://HOST:PORT, or a2as:// for TLS; a path may follow");
+}
+
+#[test]
 fn an_override_that_fits_nothing_shows_its_place() {
     let run = bench().run(&["plan", "mas.yaml", "--override", "infra:spec.model.allowed=[x]"]);
     assert_eq!((run.code, run.out.as_str()), (Some(3), ""));

@@ -379,9 +379,13 @@ impl Inner {
 
 /// Where a message comes from, as its metadata says.
 fn origin_of(message: &TaskMessage) -> Result<Origin, Failure> {
-    metadata::read(&message.metadata).map_err(|error| {
+    let origin = metadata::read(&message.metadata).map_err(|error| {
         Failure::invalid(vec![Violation::new("message.metadata", error.message().to_owned())])
-    })
+    })?;
+    if let (Some(call), Some(root)) = (&origin.caller_call, &origin.correlation) {
+        tracing::debug!(message = %message.id, %call, turn = %root, "it comes from a turn elsewhere");
+    }
+    Ok(origin)
 }
 
 fn told(reply: SendReply, history_length: Option<u32>) -> SendReply {
