@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     exposures,
     models::params_of,
-    wire::{check_params, find, refused_row, tool_params},
+    wire::{check_params, comm_params, find, refused_row, tool_params, unusable_row},
 };
 use crate::{
     blueprint::{EndpointBlueprint, IDLE_SINK, ToolBlueprint, provider_of, tool_of},
@@ -17,7 +17,7 @@ use crate::{
     diagnostic::{Diagnostic, Report},
     manifest::{
         ApplicationDocument, Document, FlavourDocument, Implementation, InfraDocument, Kind, LlmDocument,
-        Located, Params, Selection, ToolDocument, Usage, reading, yaml::Node,
+        Located, Params, Selection, ToolDocument, reading, yaml::Node,
     },
     registry::Registry,
 };
@@ -176,14 +176,17 @@ impl Look<'_> {
         }
     }
 
-    /// What its protocol says of an endpoint that listens. One that is used is checked with the route that uses it.
+    /// What its protocol says of an endpoint that listens, and of one that is used. What both refuse is told once.
     fn endpoint(&mut self, row: &EndpointBlueprint) {
-        if row.usage.value == Usage::Use {
-            return;
-        }
-        if let Ok(descriptor) = self.registry.find(Category::AgentExpose, &row.protocol.value) {
-            let problems = (descriptor.check)(&exposures::params_of(row)).into_iter();
-            self.report.extend(problems.map(|problem| refused_row(row, problem)));
+        let find = |category| self.registry.find(category, &row.protocol.value).ok();
+        let listens = find(Category::AgentExpose).filter(|_| row.usage.value.deploys());
+        let problems =
+            listens.map(|descriptor| (descriptor.check)(&exposures::params_of(row))).unwrap_or_default();
+        if !problems.is_empty() {
+            self.report.extend(problems.into_iter().map(|problem| refused_row(row, problem)));
+        } else if let Some(descriptor) = find(Category::AgentComm).filter(|_| row.usage.value.uses()) {
+            let problems = (descriptor.check)(&comm_params(&row.params, Some(row))).into_iter();
+            self.report.extend(problems.map(|problem| unusable_row(row, problem)));
         }
     }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     blueprint::{AgentBlueprint, Blueprint, EndpointBlueprint, ToolBlueprint},
-    diagnostic::{Diagnostic, Location, Report},
+    diagnostic::{Diagnostic, Location, Report, nearest},
     manifest::{Environment, Located, Params, Selection},
     registry::Registry,
 };
@@ -236,14 +236,19 @@ fn tool_spec(tool: &ToolBlueprint, description: &str) -> Value {
 
 /// The parameters that a backend is given for a route: the selection's, and the endpoint's where there is one.
 pub(super) fn route_params(route: &PlannedRoute<'_>) -> Value {
-    let mut params = match route.params.value() {
+    comm_params(&route.params, route.endpoint)
+}
+
+/// The parameters that a backend is given: these, and those of an endpoint.
+pub(super) fn comm_params(own: &Params, endpoint: Option<&EndpointBlueprint>) -> Value {
+    let mut params = match own.value() {
         Value::Object(map) => map.clone(),
         Value::Null => Map::new(),
         other => return other.clone(),
     };
     // What a flavour says beside the protocol describes its own runtime, not the backend.
     params.retain(|key, _| !matches!(key.as_str(), "mode" | "emulation"));
-    if let Some(endpoint) = route.endpoint {
+    if let Some(endpoint) = endpoint {
         add_endpoint(&mut params, endpoint);
     }
     Value::Object(params)
@@ -324,8 +329,18 @@ fn problem_of_row(
         let text = endpoint.params.hide_secrets(text);
         endpoint.a2a.as_ref().map_or_else(|| text.clone(), |a2a| a2a.hide_secrets(text.clone()))
     };
-    let help = problem.help.map(hide);
-    Diagnostic::error("mas::params::invalid", &at, hide(message)).help_if(help)
+    let (message, help) = (hide(message), problem.help.map(hide));
+    let help = help.or_else(|| meant(&message));
+    Diagnostic::error("mas::params::invalid", &at, message).help_if(help)
+}
+
+/// What a word of parameters that nobody knows may stand for, where the message lists those that are known.
+fn meant(message: &str) -> Option<String> {
+    let rest =
+        ["unknown field `", "unknown variant `"].iter().find_map(|it| Some(message.split_once(it)?.1))?;
+    let (word, known) = rest.split_once("`, expected ")?;
+    let near = nearest(word, known.split('`').skip(1).step_by(2))?;
+    Some(format!("did you mean `{near}`?"))
 }
 
 /// A path such as `a2a.security[0]` as the steps of a JSON pointer.
@@ -341,8 +356,8 @@ pub(super) fn check_params(descriptor: &Descriptor, params: &Value, place: &Para
         let subject = format!("{} `{}`", descriptor.builder.category(), descriptor.name);
         let inside = if problem.path.is_empty() { String::new() } else { format!(" `{}`:", problem.path) };
         let message = format!("{subject} does not take these parameters:{inside} {}", problem.message);
-        let help = problem.help.map(|help| place.hide_secrets(help));
-        let problem = Diagnostic::error("mas::params::invalid", &at, place.hide_secrets(message));
-        report.push(problem.help_if(help));
+        let (message, help) = (place.hide_secrets(message), problem.help.map(|it| place.hide_secrets(it)));
+        let help = help.or_else(|| meant(&message));
+        report.push(Diagnostic::error("mas::params::invalid", &at, message).help_if(help));
     }
 }

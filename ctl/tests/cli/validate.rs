@@ -129,12 +129,18 @@ kind: Application
 metadata: {name: i}
 spec: {endpoints: {a: {protocol: lokal, url: 'http://x'}, b: {protocol: nats, url: 'http://x'}}}
 ";
+    let calls = "apiVersion: infra/v1
+kind: Application
+metadata: {name: i}
+spec: {endpoints: {a: {protocol: a2a, url: 'http://x', a2a: {client: {poll: {inital: 1}}}}}}
+";
     let secret = spec("  design_pattern: {type: env:HIDDEN}\n  context_manager: {type: env:GONE}\n");
     let hidden = spec("  tools: [{kind: command, params: {command: [ls], output: env:HIDDEN}}]\n");
     let bench = Bench::new(&[
         ("agent.yaml", &spec(agent)),
         ("team.yaml", team),
         ("proxy.yaml", proxy),
+        ("calls.yaml", calls),
         ("secret.yaml", &secret),
         ("hidden.yaml", &hidden),
     ]);
@@ -154,6 +160,7 @@ spec: {endpoints: {a: {protocol: lokal, url: 'http://x'}, b: {protocol: nats, ur
     agent.yaml:10 error: unknown tool_provider `nativ`; available: native, command, http, python (did you mean `native`?)
     agent.yaml:11 error: tool_provider `command` does not take these parameters: `params.programme`: unknown field `programme`, expected one of `command`, `cwd`, `env`, `set`, `stdin`, `output`
     agent.yaml:12 error: unknown observability `foo`; available: native
+    calls.yaml:4 error: the endpoint of `a` cannot be used: agent_comm `a2a` refuses `a2a.client.poll.inital`: unknown field `inital`, expected one of `initial`, `factor`, `max`, `tolerate` (did you mean `initial`?)
     hidden.yaml:6 error: tool_provider `command` does not take these parameters: `params.output`: unknown variant `<from the environment>`, expected one of `auto`, `json`, `text`
     proxy.yaml:4 error: llm_provider `openai` does not take these parameters: `foo`: unknown field `foo`, expected one of `api_base`, `api_key_env`, `headers`, `stream`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `timeout`, `retry`, `ca_file`, `verify`, `proxy`, `body`
     proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform (did you mean `local`?)
@@ -191,7 +198,7 @@ fn a_target_is_one_of_the_agents_that_chosen_infra_provides() {
     let endpoints = |usage: &str| {
         format!(
             "apiVersion: infra/v1\nkind: Application\nmetadata: {{name: e}}\n\
-             spec: {{endpoints: {{far: {{protocol: local, url: 'http://127.0.0.1:1', usage: {usage}}}}}}}\n"
+             spec: {{endpoints: {{far: {{protocol: a2a, url: 'http://127.0.0.1:1', usage: {usage}}}}}}}\n"
         )
     };
     bench.write("use.yaml", &endpoints("use"));
