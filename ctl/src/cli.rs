@@ -2,7 +2,9 @@
 
 pub(crate) mod a2a;
 mod card;
+pub(crate) mod dev;
 mod run;
+pub(crate) mod session;
 mod show;
 
 use std::path::PathBuf;
@@ -64,6 +66,16 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: a2a::A2aCommand,
     },
+    /// Send to an agent session that a managed platform owns: messages, tasks.
+    Session {
+        #[command(subcommand)]
+        command: session::SessionCommand,
+    },
+    /// Try flows without what they need elsewhere.
+    Dev {
+        #[command(subcommand)]
+        command: dev::DevCommand,
+    },
     /// Show or try the models that the infra declares.
     Models {
         #[command(subcommand)]
@@ -108,6 +120,7 @@ impl Command {
     pub(crate) fn without_variables(&self) -> Option<&'static str> {
         match self {
             Self::New { .. } => Some("new"),
+            Self::Dev { .. } => Some("dev"),
             Self::Registry { .. } => Some("registry"),
             Self::Schemas(_) => Some("schemas"),
             Self::Completions { .. } => Some("completions"),
@@ -117,6 +130,7 @@ impl Command {
             | Self::Validate(_)
             | Self::Plan(_)
             | Self::A2a { .. }
+            | Self::Session { .. }
             | Self::Models { .. }
             | Self::Card { .. }
             | Self::Config { .. }

@@ -132,7 +132,7 @@ fn version(word: &str) -> Result<Version, &'static str> {
     Version::parse(word).ok_or("it is neither 1.0 nor 0.3")
 }
 
-fn seconds(text: &str) -> Result<f64, &'static str> {
+pub(super) fn seconds(text: &str) -> Result<f64, &'static str> {
     let seconds: f64 = text.parse().map_err(|_| "it is no number")?;
     // A year is as good as no limit, and far from where times overflow.
     if seconds > 0.0 && seconds <= 31_536_000.0 { Ok(seconds) } else { Err("it is not between 0 and a year") }

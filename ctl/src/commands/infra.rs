@@ -20,10 +20,23 @@ pub(crate) fn run(command: &InfraCommand, around: &Surroundings) -> Exit {
     }
 }
 
+/// What configuration and flags choose, lowest first, with warnings.
+///
+/// # Errors
+/// Everything that cannot be read.
+pub(super) fn documents(
+    flags: &[String],
+    around: &Surroundings,
+) -> Result<(Vec<InfraDocument>, Report), Report> {
+    let (choices, warnings) = choices(flags, around)?;
+    Ok((choices.into_iter().flat_map(|choice| choice.holds).collect(), warnings))
+}
+
 /// One reference that configuration or flags choose.
 struct Choice {
     reference: Located<String>,
     files: Vec<String>,
+    holds: Vec<InfraDocument>,
 }
 
 fn list(flags: &[String], json: bool, around: &Surroundings) -> Exit {
@@ -71,7 +84,7 @@ fn choices(flags: &[String], around: &Surroundings) -> Result<(Vec<Choice>, Repo
             Ok(shown) => {
                 warnings.merge(shown.warnings);
                 let files = shown.files.into_iter().map(|(name, _)| name).collect();
-                choices.push(Choice { reference, files });
+                choices.push(Choice { reference, files, holds: shown.holds });
             }
             Err(report) => problems.merge(report),
         }

@@ -4,6 +4,7 @@ mod a2a;
 mod card;
 mod completions;
 mod config;
+mod dev;
 mod flavour;
 mod infra;
 mod live;
@@ -13,6 +14,7 @@ mod plan;
 mod registry;
 mod schemas;
 mod serve;
+mod session;
 mod validate;
 
 use mas_core::{registry::Registry, wiring::Hosting};
@@ -55,6 +57,8 @@ fn dispatch(cli: Cli) -> Exit {
             with_registry(|registry| block_on(models::run(&command, registry, &around())))
         }
         Command::A2a { command } => block_on(a2a::run(&command, &around())),
+        Command::Session { command } => block_on(session::run(&command, &around())),
+        Command::Dev { command } => block_on(dev::run(&command)),
         Command::Card { command } => block_on(card::run(&command, &around())),
         Command::Flavour { command } => flavour::run(&command, &around()),
         Command::Infra { command } => infra::run(&command, &around()),

@@ -21,5 +21,6 @@ mod schemas;
 mod secrets;
 mod serve;
 mod serving;
+mod session;
 mod terminal;
 mod validate;

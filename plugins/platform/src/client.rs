@@ -8,7 +8,9 @@ use mas_comm_kit::{
     http::{Transport, Whole},
     phases::{Budget, Phases},
 };
-use mas_contracts::{Clock, Delivery, Error, ErrorKind, Ids, Result, Retry};
+use mas_contracts::{BuildContext, Clock, Delivery, Error, ErrorKind, Ids, Result, Retry};
+
+use serde_json::Value;
 
 use crate::{
     access::RuntimeAccess,
@@ -19,6 +21,7 @@ use crate::{
     failure::{self, Side},
     kind::ResponseKind,
     letter::{self, Envelope, Letter},
+    params::Params,
     profile::Profile,
     service::{Bearer, Handle, Service},
     store::{Caching, Scope, Store},
@@ -82,6 +85,14 @@ impl Platform {
         let store = Store::new(caching, clock.clone(), scope, terms.allow_http);
         let service = Service { base, bearer, exchange: exchange.clone() };
         Ok(Self { service, exchange, clock, ids, terms, store })
+    }
+
+    /// The platform that the parameters of an endpoint describe, whichever session they name, if any.
+    ///
+    /// # Errors
+    /// `mas::params::invalid` for what is wrong with them; `mas::platform::token` for a variable that is not set.
+    pub fn of_endpoint(params: &Value, cx: &BuildContext) -> Result<Self> {
+        Params::setup(params, cx)?.connect(cx)
     }
 
     /// What a send goes by.
@@ -387,7 +398,8 @@ impl Platform {
             };
             let now = self.clock.now();
             if !budget.fits(pause, now) {
-                let (pause, left) = (pause.as_secs_f64(), budget.remaining(now).as_secs_f64());
+                let left = (budget.remaining(now).as_secs_f64() * 10.0).floor() / 10.0;
+                let pause = pause.as_secs_f64();
                 let why =
                     format!("and to ask again in {pause} s does not fit into the {left} s that are left");
                 let retry = Retry::After(access.interaction.retry_after.unwrap_or_default());

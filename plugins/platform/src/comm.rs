@@ -15,7 +15,6 @@ use std::{
 use async_trait::async_trait;
 use mas_comm_kit::{
     ContextIds, ContextMode,
-    http::{Settings, Transport},
     phases::{Budget, Phases},
     turn::{Answer, Ask, Poll, TurnEngine, TurnPolicy, Updates, Upstream},
 };
@@ -24,15 +23,16 @@ use mas_contracts::{
     Error, ErrorKind, Outbound, Peer, Probe, Reply, Result, Retry, Stop, Task, TaskMessage, TaskRef,
     inventory, schema_of,
 };
+use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::{
     admission::Grant,
     answer::Received,
-    client::{Connection, Platform},
+    client::Platform,
     kind::{Output, ResponseKind},
     letter::Letter,
-    params::{self, Params, Setup, Target},
+    params::{self, Params, Target},
     profile::Profile,
     wire,
 };
@@ -52,21 +52,12 @@ inventory::submit! {
         ),
         schema: schema_of::<Params>,
         check: params::check,
-        builder: Builder::AgentComm(Build::Linked(|cx, params| {
-            let setup = Params::setup(params, cx)?;
-            let settings = Settings {
-                connect_timeout: setup.terms.timeout.connect(),
-                ca_file: setup.ca_file.clone(),
-                ..Settings::default()
-            };
-            let transport = settings.connect(cx)?;
-            Ok(Arc::new(Comm::new(setup, transport, cx)?))
-        })),
+        builder: Builder::AgentComm(Build::Linked(|cx, params| Ok(Arc::new(Comm::new(cx, params)?)))),
     }
 }
 
 /// Delegates to one session.
-pub(crate) struct Comm {
+struct Comm {
     sessions: Arc<Sessions>,
     engine: OnceLock<TurnEngine>,
     env: Env,
@@ -84,12 +75,12 @@ struct Sessions {
 }
 
 impl Comm {
-    pub(crate) fn new(setup: Setup, transport: Arc<dyn Transport>, cx: &BuildContext) -> Result<Self> {
-        let Setup { url, bearer, target, kind, output, terms, caching, ca_file: _ } = setup;
-        let (clock, ids) = (cx.clock.clone(), cx.ids.clone());
-        let platform = Platform::new(Connection { url, bearer, transport, clock, ids, terms, caching })?;
+    fn new(cx: &BuildContext, params: &Value) -> Result<Self> {
+        let target = Params::session(params)?;
+        let setup = Params::setup(params, cx)?;
+        let (kind, output) = (setup.kind, setup.output);
         let (session, profile) = (OnceCell::new(), OnceCell::new());
-        let sessions = Sessions { platform, target, session, profile, kind, output };
+        let sessions = Sessions { platform: setup.connect(cx)?, target, session, profile, kind, output };
         let closed = AtomicBool::new(false);
         Ok(Self { sessions: Arc::new(sessions), engine: OnceLock::new(), env: cx.env.clone(), closed })
     }

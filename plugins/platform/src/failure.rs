@@ -72,7 +72,7 @@ fn said(body: &[u8], secrets: &Secrets) -> String {
     });
     match text.trim() {
         "" => "no reason is given".to_owned(),
-        text => secrets.excerpt(text, EXCERPT, body.len() <= 8 * EXCERPT),
+        text => secrets.excerpt(text.trim_end_matches('.'), EXCERPT, body.len() <= 8 * EXCERPT),
     }
 }
 

@@ -5,6 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use mas_comm_kit::{
     Secret,
     access::{AccessFile, Expiry},
+    http::Settings,
     phases::Phases,
 };
 use mas_contracts::{BuildContext, Error, Problem, Result, check_params, parse_params};
@@ -14,6 +15,7 @@ use serde_json::Value;
 
 use crate::{
     address::Base,
+    client::{Connection, Platform},
     kind::{Output, REPAIRS, ResponseKind},
     service::{Bearer, Handle},
     store::Caching,
@@ -130,12 +132,26 @@ pub(crate) enum Target {
 pub(crate) struct Setup {
     pub(crate) url: String,
     pub(crate) bearer: Bearer,
-    pub(crate) target: Target,
     pub(crate) kind: ResponseKind,
     pub(crate) output: Output,
     pub(crate) terms: Terms,
     pub(crate) caching: Caching,
     pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl Setup {
+    /// The platform that they describe, over sockets.
+    ///
+    /// # Errors
+    /// `mas::platform::url` for an address that no token may be sent to, `mas::http::ca_file` for a file of certificates
+    /// that is of no use.
+    pub(crate) fn connect(self, cx: &BuildContext) -> Result<Platform> {
+        let Self { url, bearer, terms, caching, ca_file, .. } = self;
+        let settings = Settings { connect_timeout: terms.timeout.connect(), ca_file, ..Settings::default() };
+        let transport = settings.connect(cx)?;
+        let (clock, ids) = (cx.clock.clone(), cx.ids.clone());
+        Platform::new(Connection { url, bearer, transport, clock, ids, terms, caching })
+    }
 }
 
 /// Checks the parameters without touching anything outside them.
@@ -150,6 +166,13 @@ pub(crate) fn check(params: &Value) -> Vec<Problem> {
 impl Params {
     /// Everything that is wrong with them.
     fn problems(&self) -> Vec<Problem> {
+        let mut found = self.own_problems();
+        found.extend(self.target().err().map(|(path, what)| Problem::new(what).at(path)));
+        found
+    }
+
+    /// As [`problems`](Self::problems), whichever session is sent to.
+    fn own_problems(&self) -> Vec<Problem> {
         let mut found = Vec::new();
         let mut push = |path: &str, what: &str| found.push(Problem::new(what).at(path));
         match self.platform_url.as_deref().map(|url| Base::read(url, self.allow_http)) {
@@ -169,9 +192,6 @@ impl Params {
                 push("token_env", "the name of the variable is blank");
             }
             _ => {}
-        }
-        if let Err((path, what)) = self.target() {
-            push(path, what);
         }
         for (path, seconds) in [
             ("task_poll_interval", self.task_poll_interval),
@@ -246,18 +266,24 @@ impl Params {
         }
     }
 
-    /// Everything that a backend needs.
+    /// Which session is sent to.
+    ///
+    /// # Errors
+    /// `mas::params::invalid` unless exactly one is named.
+    pub(crate) fn session(params: &Value) -> Result<Target> {
+        let params: Self = parse_params(params)?;
+        params.target().map_err(|(path, what)| refused(&Problem::new(what).at(path)))
+    }
+
+    /// Everything that a send needs but the session.
     ///
     /// # Errors
     /// `mas::params::invalid` for what is wrong with them; `mas::platform::token` for a variable that is not set.
     pub(crate) fn setup(params: &Value, cx: &BuildContext) -> Result<Setup> {
         let params: Self = parse_params(params)?;
-        if let Some(problem) = params.problems().into_iter().next() {
-            let text = format!("`{}`: {}", problem.path, problem.message);
-            return Err(Error::invalid(text).with_code("mas::params::invalid"));
+        if let Some(problem) = params.own_problems().first() {
+            return Err(refused(problem));
         }
-        let invalid = |(path, what): (&str, &str)| Error::invalid(format!("`{path}`: {what}"));
-        let target = params.target().map_err(invalid)?;
         let bearer = match (&params.token_env, &params.token_file) {
             (Some(name), _) => Bearer::Token(of_env(cx, name)?),
             (None, file) => Bearer::File(cx.base.join(file.clone().unwrap_or_default())),
@@ -294,7 +320,6 @@ impl Params {
         Ok(Setup {
             url: params.platform_url.unwrap_or_default(),
             bearer,
-            target,
             kind: params.response_kind,
             output,
             terms,
@@ -302,6 +327,10 @@ impl Params {
             ca_file: params.ca_file,
         })
     }
+}
+
+fn refused(problem: &Problem) -> Error {
+    Error::invalid(format!("`{}`: {}", problem.path, problem.message)).with_code("mas::params::invalid")
 }
 
 /// The token of a variable.
@@ -354,7 +383,7 @@ mod tests {
     #[tokio::test]
     async fn the_defaults_are_those_of_the_contract() {
         let setup = setup(&json!({})).unwrap();
-        assert_eq!(setup.target, Target::Session("s".to_owned()));
+        assert_eq!(Params::session(&sound()).unwrap(), Target::Session("s".to_owned()));
         assert_eq!((setup.kind, setup.output), (ResponseKind::Message, Output::Text));
         let terms = setup.terms;
         assert_eq!(terms.timeout, Phases::of_secs(5, 900));
@@ -367,14 +396,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_an_endpoint_says_in_words_of_its_own_is_taken() {
-        let setup = setup(&json!({
+        let patch = json!({
             "platform_url": null, "url": "https://other", "timeout": 30, "agent_session_uid": null,
             "agent_uid": "a", "handle": "weekly", "session_name": "Weekly", "response_kind": "task",
             "output": "dictionary", "cache": {"mode": "file", "path": "c/a.json", "ttl": 5},
-        }));
-        let setup = setup.unwrap();
+        });
+        let setup = setup(&patch).unwrap();
         assert_eq!((&*setup.url, setup.terms.timeout), ("https://other", Phases::from_secs(30.0).unwrap()));
-        let Target::Handle(handle) = setup.target else { panic!() };
+        let Target::Handle(handle) = Params::session(&with(&patch)).unwrap() else { panic!() };
         assert_eq!((&*handle.handle, handle.session_name.as_deref()), ("weekly", Some("Weekly")));
         assert_eq!((setup.kind, setup.output), (ResponseKind::Task, Output::Dictionary { repairs: 3 }));
         let Caching::File(_, file) = setup.caching else { panic!() };
@@ -423,7 +452,8 @@ mod tests {
                 "{patch}: {problems:?}"
             );
             if place != "timeout" && !place.is_empty() {
-                assert!(setup(&patch).is_err(), "{patch}");
+                let params = with(&patch);
+                assert!(setup(&patch).is_err() || Params::session(&params).is_err(), "{patch}");
             }
         }
         assert_eq!(check(&sound()), []);
