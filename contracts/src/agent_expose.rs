@@ -4,7 +4,7 @@
 //! socket and binds each group once. "Listening" is said only after the bind, with the real address. Turns of
 //! callers outside run through [`AgentHost::begin`]; what became of them is kept in a [`TaskStore`].
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -36,8 +36,8 @@ pub struct Term {
     pub value: String,
 }
 
-/// A hosted agent with its endpoint.
-#[derive(Clone, Debug)]
+/// A hosted agent with its endpoint. Debug shows no parameters, for they may hold secrets.
+#[derive(Clone)]
 pub struct HostedEndpoint {
     /// The agent's handle.
     pub agent: Arc<str>,
@@ -49,6 +49,13 @@ pub struct HostedEndpoint {
     pub params: Value,
     /// The folder that relative paths of the parameters are relative to.
     pub base: PathBuf,
+}
+
+impl fmt::Debug for HostedEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("HostedEndpoint");
+        shown.field("agent", &self.agent).field("entry", &self.entry).finish_non_exhaustive()
+    }
 }
 
 /// What an exposure works with.

@@ -201,7 +201,10 @@ fn verify_one(
     Err(format!("it is not that of this card by the key `{}`", shown(kid)))
 }
 
-/// A name from outside, as a message may show it.
-fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
+/// A name from outside, as a message may show it; where it is cut, a `…` says so.
+pub(crate) fn shown(text: &str) -> String {
+    let mut rest = text.chars().filter(|c| !c.is_control());
+    let mut shown: String = rest.by_ref().take(80).collect();
+    shown.extend(rest.next().map(|_| '…'));
+    shown
 }

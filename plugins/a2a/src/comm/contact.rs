@@ -5,7 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mas_comm_kit::{http::shown, turn::Upstream};
+use mas_comm_kit::{
+    http::{HeaderText, shown},
+    turn::Upstream,
+};
 use mas_contracts::{BuildContext, CallContext, Clock, Delivery, Error, ErrorKind, Result};
 use serde_json::Value;
 
@@ -20,7 +23,7 @@ use crate::{
         upstream::Agent,
         wire::Wire,
     },
-    identity::{Discreet, Identity, Seal},
+    identity::{self, Discreet, Identity, Seal},
 };
 
 /// How long the card of an agent that is not known may take.
@@ -105,15 +108,18 @@ impl Finder {
             Some(CardSource::Inline(card)) => Source::Given(Value::Object(card.clone())),
             Some(CardSource::File(path)) => Source::Given(read(&cx.base.join(path))?),
         };
-        let mut headers = Vec::with_capacity(terms.row.headers.len());
+        let (mut headers, mut secret) = (Vec::new(), Vec::new());
         for (name, text) in &terms.row.headers {
-            headers.push((name.clone(), mas_comm_kit::http::HeaderText::Secret(text.open(cx)?)));
+            match identity::header(name, text, cx)? {
+                HeaderText::Secret(text) => secret.push((name.clone(), text)),
+                plain @ HeaderText::Plain(_) => headers.push((name.clone(), plain)),
+            }
         }
         let settings = terms.settings(cx)?;
-        let identity = Identity::open(client.auth.as_ref(), &headers, &terms.url, &settings, cx)?;
+        let identity = Identity::open(client.auth.as_ref(), secret, &terms.url, &settings, cx)?;
         let signatures = client.signatures.as_ref();
         let seal = signatures.map(|signatures| Seal::open(signatures, &settings, cx)).transpose()?;
-        let options = Options { settings, timeout: terms.limit(), ..Options::default() };
+        let options = Options { headers, settings, timeout: terms.limit(), ..Options::default() };
         let identity = Arc::new(identity);
         let direct = client.direct().map(|(version, binding)| Interface {
             url: terms.url.clone(),

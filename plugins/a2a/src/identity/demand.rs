@@ -5,7 +5,7 @@ use mas_comm_kit::{Secret, auth::Credential};
 use serde_json::{Map, Value};
 
 use super::{Given, Identity, PLACE, at};
-use crate::params::ApiKeyPlace;
+use crate::{card::signing::shown, params::ApiKeyPlace};
 
 /// The most ways that an error names.
 const MOST: usize = 8;
@@ -22,7 +22,7 @@ pub(super) struct Demand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Scheme {
     ApiKey(ApiKeyPlace, String),
-    /// A scheme of `Authorization`, in lower case.
+    /// A scheme of `Authorization`.
     Http(String),
     /// Tokens of an authorization server.
     Token,
@@ -112,7 +112,7 @@ impl Demand {
     fn unmet(&self, given: Option<&Given>) -> String {
         let name = |name: &String| {
             let known = self.schemes.iter().find(|(known, _)| known == name);
-            format!("{} (`{}`)", known.map_or(Scheme::Unknown, |(_, it)| it.clone()).words(), clean(name))
+            format!("{} (`{}`)", known.map_or(Scheme::Unknown, |(_, it)| it.clone()).words(), shown(name))
         };
         let way = |way: &Vec<String>| way.iter().map(name).collect::<Vec<_>>().join(" with ");
         let mut ways: Vec<String> =
@@ -144,7 +144,7 @@ impl Scheme {
             };
             Some(Self::ApiKey(place, text(of, "name").filter(|name| !name.is_empty())?))
         };
-        let http = |of: &Map<String, Value>| Some(Self::Http(text(of, "scheme")?.to_ascii_lowercase()));
+        let http = |of: &Map<String, Value>| text(of, "scheme").map(Self::Http);
         let known = if let Some(it) = inner(["apiKeySecurityScheme", "api_key_security_scheme"]) {
             key(it, "location")
         } else if let Some(it) = inner(["httpAuthSecurityScheme", "http_auth_security_scheme"]) {
@@ -185,19 +185,19 @@ impl Scheme {
         match (self, &identity.given) {
             (Self::Certificate, _) => identity.certificate.then_some(None),
             (Self::ApiKey(place, name), Some(Given::Secret(key))) => Some(Some(at(*place, name, key))),
-            (Self::Http(scheme), Some(Given::Secret(secret))) if scheme == "basic" => {
+            (Self::Http(scheme), Some(Given::Secret(secret))) if scheme.eq_ignore_ascii_case("basic") => {
                 let pair = secret.reveal();
                 let whole = Secret::new(STANDARD.encode(pair));
                 pair.contains(':').then_some(Some(Credential::Authorization("Basic", whole)))
             }
             (Self::Http(scheme), Some(Given::Secret(secret) | Given::Bearer(secret)))
-                if scheme == "bearer" =>
+                if scheme.eq_ignore_ascii_case("bearer") =>
             {
                 bearer(secret)
             }
             (Self::Token, Some(Given::Secret(secret) | Given::Bearer(secret))) => bearer(secret),
             (Self::Token, Some(given @ Given::Token(_))) => Some(Some(given.as_it_is())),
-            (Self::Http(scheme), Some(given @ Given::Token(_))) if scheme == "bearer" => {
+            (Self::Http(scheme), Some(given @ Given::Token(_))) if scheme.eq_ignore_ascii_case("bearer") => {
                 Some(Some(given.as_it_is()))
             }
             (Self::ApiKey(wanted, name), Some(given @ Given::ApiKey { place, name: known, .. })) => {
@@ -223,10 +223,10 @@ impl Scheme {
                     ApiKeyPlace::Query => "query field",
                     ApiKeyPlace::Cookie => "cookie",
                 };
-                format!("an API key in the {place} `{}`", clean(name))
+                format!("an API key in the {place} `{}`", shown(name))
             }
-            Self::Http(scheme) if scheme == "bearer" => "a bearer token".to_owned(),
-            Self::Http(scheme) => format!("`Authorization: {}`", clean(scheme)),
+            Self::Http(scheme) if scheme.eq_ignore_ascii_case("bearer") => "a bearer token".to_owned(),
+            Self::Http(scheme) => format!("`Authorization: {}`", shown(scheme)),
             Self::Token => "a token of an authorization server".to_owned(),
             Self::Certificate => "a certificate of this side".to_owned(),
             Self::Unknown => "something that is not known here".to_owned(),
@@ -240,9 +240,4 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(members) => members.is_empty(),
         _ => true,
     }
-}
-
-/// A word from outside, as a message may show it.
-fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -22,7 +22,7 @@ use mas_comm_kit::{
 use mas_contracts::{BuildContext, Delivery, Error, ErrorKind, Result};
 use serde_json::Value;
 
-use crate::params::ApiKeyPlace;
+use crate::params::{ApiKeyPlace, SecretText};
 use demand::Demand;
 use hosts::Host;
 
@@ -32,6 +32,20 @@ pub(crate) use signatures::Seal;
 
 /// Where the parameters stand, for a person.
 const PLACE: &str = "a2a.client.auth";
+
+/// Words in the names of headers whose values are secret, even where they stand among the parameters.
+const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "token", "secret", "password"];
+
+/// A header of an endpoint. It is secret if its value stands in a variable or a file, or if its name says so.
+///
+/// # Errors
+/// That the variable or the file cannot be had.
+pub(crate) fn header(name: &str, text: &SecretText, cx: &BuildContext) -> Result<HeaderText> {
+    let lower = name.to_ascii_lowercase();
+    let secret = text.is_elsewhere() || SECRET_NAMES.iter().any(|word| lower.contains(word));
+    let value = text.open(cx)?;
+    Ok(if secret { HeaderText::Secret(value) } else { HeaderText::Plain(value.reveal().to_owned()) })
+}
 
 /// What this side shows of itself to the agent of one endpoint.
 #[derive(Debug)]
@@ -66,14 +80,15 @@ enum Given {
 }
 
 impl Identity {
-    /// What the parameters of the endpoint at `url` give, its `headers` included. `settings` are those of its client.
+    /// What the parameters of the endpoint at `url` give, its secret `headers` included. `settings` are those of its
+    /// client.
     ///
     /// # Errors
     /// `mas::a2a::secret` for a secret that cannot be had, `mas::a2a::credentials` for an address without TLS, and those of
     /// [`Tokens::shared`].
     pub(crate) fn open(
         auth: Option<&Auth>,
-        headers: &[(String, HeaderText)],
+        headers: Vec<(String, Secret)>,
         url: &str,
         settings: &Settings,
         cx: &BuildContext,
@@ -103,7 +118,7 @@ impl Identity {
         let mut identity = Self {
             secrets: Secrets::new(),
             given,
-            headers: headers.iter().map(|(name, text)| (name.clone(), Secret::new(text.reveal()))).collect(),
+            headers,
             certificate: auth.client_cert.is_some(),
             scheme: auth.scheme.clone(),
             url: url.to_owned(),

@@ -25,7 +25,7 @@ fn cx(base: &Path) -> BuildContext {
 
 fn open(auth: &Value, url: &str) -> Result<Identity> {
     let auth: Auth = parse_params(auth).unwrap();
-    Identity::open(Some(&auth), &[], url, &Settings::default(), &cx(Path::new(".")))
+    Identity::open(Some(&auth), Vec::new(), url, &Settings::default(), &cx(Path::new(".")))
 }
 
 /// What is shown to an agent with this card at `https://fares.example`.
@@ -139,8 +139,8 @@ async fn what_a_card_asks_for_and_is_not_given_is_told_before_anything_is_sent()
     the agent at https://fares.example: its card asks for a bearer token (`desk`), and the endpoint gives nothing (`a2a.client.auth`)
     the agent at https://fares.example: its card asks for a bearer token (`desk`), or a certificate of this side (`cert`) with an API key in the header `X-Key` (`key`), or something that is not known here (`odd`), and the endpoint gives nothing (`a2a.client.auth`)
     the agent at https://fares.example: its card asks for an API key in the header `X-Key` (`key`), and the endpoint gives a bearer token (`a2a.client.auth`)
-    the agent at https://fares.example: its card asks for an API key in the header `X-Key` (`key`), or `Authorization: digest` (`digest`), and the endpoint gives an API key for another place (`a2a.client.auth`)
-    the agent at https://fares.example: its card asks for a certificate of this side (`cert`) with an API key in the header `X-Key` (`key`), or `Authorization: digest` (`digest`), and the endpoint gives a secret (`a2a.client.auth`)
+    the agent at https://fares.example: its card asks for an API key in the header `X-Key` (`key`), or `Authorization: Digest` (`digest`), and the endpoint gives an API key for another place (`a2a.client.auth`)
+    the agent at https://fares.example: its card asks for a certificate of this side (`cert`) with an API key in the header `X-Key` (`key`), or `Authorization: Digest` (`digest`), and the endpoint gives a secret (`a2a.client.auth`)
     the agent at https://fares.example: its card has no security scheme `none`; it has `desk`, `key`, `cert`, `login`, `digest`, `odd` (`a2a.client.auth.scheme`)
     the agent at https://fares.example: its card has several places for a secret, and asks for none of them; name one as `a2a.client.auth.scheme`
     the agent at https://fares.example: its card does not say where a secret goes; write `a2a.client.auth.bearer`, or `a2a.client.auth.api_key` with its place
@@ -169,11 +169,11 @@ async fn what_a_card_asks_for_and_is_not_given_is_told_before_anything_is_sent()
 
 #[tokio::test]
 async fn headers_of_the_endpoint_are_credentials_too() {
-    let headers = |name: &str| [(name.to_owned(), HeaderText::Secret(Secret::new("Bearer sk-sesame")))];
+    let headers = |name: &str| vec![(name.to_owned(), Secret::new("Bearer sk-sesame"))];
     let open = |name: &str| {
         Identity::open(
             None,
-            &headers(name),
+            headers(name),
             "https://fares.example",
             &Settings::default(),
             &cx(Path::new(".")),
@@ -415,4 +415,17 @@ mod signed {
         let taken = checked("require", &json!({"jku": [url]}), &card, Path::new(".")).await.unwrap();
         assert!(taken.get("url").is_none());
     }
+}
+
+#[test]
+fn a_header_is_secret_by_where_its_value_stands_or_by_its_name() {
+    let header = |name: &str, text: &str| {
+        let text = serde_json::from_value(json!(text)).unwrap();
+        matches!(header(name, &text, &cx(Path::new("."))).unwrap(), HeaderText::Secret(_))
+    };
+    for (name, text) in [("x-team", "env:KEY"), ("Authorization", "x"), ("X-Api-Key", "x"), ("Cookie", "a=b")]
+    {
+        assert!(header(name, text), "{name}: {text}");
+    }
+    assert!(!header("x-team", "blue") && !header("Accept-Language", "en"));
 }

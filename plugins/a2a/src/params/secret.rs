@@ -20,6 +20,12 @@ impl SecretText {
         self.0.reveal().trim().is_empty()
     }
 
+    /// Whether it stands elsewhere: in a variable or in a file.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let declared = self.0.reveal();
+        declared.starts_with("env:") || declared.starts_with("file:")
+    }
+
     /// The secret itself; a file's without the white space around it.
     ///
     /// # Errors
