@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::peers::has_python;
+use crate::sdk;
 
 /// Where the stubs are asked; nothing where the SDK is not here. They end when the test no longer holds their stdin.
 pub(crate) fn bridge() -> Option<&'static str> {
@@ -16,7 +16,7 @@ pub(crate) fn bridge() -> Option<&'static str> {
 }
 
 fn open() -> Option<(String, Child)> {
-    let mut python: Command = has_python()?;
+    let mut python: Command = sdk::python()?();
     python.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/a2a/stubs.py"));
     let mut child = python.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     let mut port = String::new();

@@ -14,6 +14,7 @@ mod bridge;
 mod calls;
 mod kit;
 mod peers;
+mod sdk;
 mod served;
 mod signed;
 mod webhook;

@@ -10,10 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{
-    peers::{has_package, has_python},
-    served::Served,
-};
+use crate::{sdk, served::Served};
 
 const INFRA: &str = "
 apiVersion: infra/v1
@@ -88,14 +85,12 @@ fn verify_all(peer: impl Fn() -> Command, script: &str) {
 
 #[test]
 fn the_python_sdk_verifies_what_is_served() {
-    if has_python().is_some() {
-        verify_all(|| has_python().expect("it is here"), "verify.py");
-    }
+    let Some(python) = sdk::python() else { return };
+    verify_all(python, "verify.py");
 }
 
 #[test]
 fn the_js_sdk_verifies_what_is_served() {
-    if has_package("a2a-js", "@a2a-js/sdk") {
-        verify_all(|| Command::new("node"), "verify.mjs");
-    }
+    let Some(node) = sdk::js() else { return };
+    verify_all(node, "verify.mjs");
 }

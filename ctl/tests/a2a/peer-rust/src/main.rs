@@ -1,5 +1,7 @@
 //! The client of the official Rust SDK against the agent of the conformance kits:
-//! `a2a-peer-rust BASE {JSONRPC|HTTP+JSON|GRPC} 1.0 WEBHOOK`
+//! `a2a-peer-rust BASE {JSONRPC|HTTP+JSON|GRPC} 1.0 WEBHOOK`; its server: `a2a-peer-rust serve`
+
+mod serve;
 
 use std::{env::args, sync::Arc, time::Duration};
 
@@ -124,6 +126,9 @@ async fn main() {
     let mut args = args().skip(1).peekable();
     if args.peek().is_some_and(|one| one == "--version") {
         return println!("a2a-client-lf 0.2.9");
+    }
+    if args.peek().is_some_and(|one| one == "serve") {
+        return serve::serve().await;
     }
     let [Some(base), Some(binding), Some(_), Some(webhook)] = [(); 4].map(|()| args.next()) else {
         panic!("usage: a2a-peer-rust BASE BINDING 1.0 WEBHOOK")
