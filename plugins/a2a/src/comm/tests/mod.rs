@@ -10,6 +10,7 @@
 
 mod conformance;
 mod faults;
+mod identity;
 mod rows;
 mod wire;
 
@@ -27,8 +28,15 @@ use crate::{service::tests::Kept, site::open};
 
 /// The agents of a host, served on one socket; the first is the entry agent.
 async fn serve(host: &Arc<ScriptedHost>) -> Arc<dyn Exposure> {
+    serve_by(host, &json!({}), Path::new("/")).await
+}
+
+/// The same, with more under `a2a` and with the files of a folder.
+async fn serve_by(host: &Arc<ScriptedHost>, more: &Value, base: &Path) -> Arc<dyn Exposure> {
     use mas_contracts::AgentHost;
     let host: Arc<dyn AgentHost> = host.clone();
+    let mut a2a = json!({"listen": {"port": 0}, "grpc_port": 0});
+    a2a.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let endpoint = |agent: Arc<str>| HostedEndpoint {
         entry: *agent == *"peer",
         profile: AgentProfile {
@@ -38,9 +46,9 @@ async fn serve(host: &Arc<ScriptedHost>) -> Arc<dyn Exposure> {
             description: "Does what it does.".into(),
             ..AgentProfile::default()
         },
-        params: json!({"usage": "deploy", "a2a": {"listen": {"port": 0}, "grpc_port": 0}}),
+        params: json!({"usage": "deploy", "a2a": a2a}),
         agent,
-        base: "/".into(),
+        base: base.into(),
     };
     let endpoints: Vec<_> = host.agents().into_iter().map(endpoint).collect();
     let build = build_context(Path::new("/"), &[]);
