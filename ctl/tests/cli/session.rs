@@ -9,7 +9,10 @@ use mas_platform_stand_in::{Access, Script, Server, StandIn, Step, Turn, World};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::bench::{Bench, Printed, team};
+use crate::{
+    bench::{Bench, Printed, team},
+    serving::Serving,
+};
 
 const SESSION: &str = StandIn::SESSION;
 
@@ -295,4 +298,62 @@ fn a_stand_in_can_be_tried_from_the_command_line() {
     assert!(run.err.contains("the platform's limit of 0.05 s"), "{}", run.err);
     let run = bench.run(&["dev", "platform", "--script", "none.json"]);
     assert_eq!((run.code, run.out.as_str()), (Some(1), ""));
+}
+
+const OFFERED: &str = "\
+apiVersion: infra/v1
+kind: Application
+metadata: {name: here}
+spec:
+  endpoints:
+    a:
+      protocol: a2a
+      usage: deploy
+      url: http://127.0.0.1:9
+      a2a:
+        response_kinds: [message, task]
+        message_limit: 0.5
+        security: {desk: {bearer: {tokens: {alice: the-runtime-token}}}}
+";
+
+#[test]
+fn an_agent_that_is_served_is_the_runtime_of_a_platform() {
+    let desk = Desk::new();
+    let bench =
+        team("rules:\n  - {contains: slow, delay_ms: 60000, say: late}\n  - {say: \"It is quick.\"}\n");
+    bench.write("here.yaml", OFFERED);
+    let serving =
+        Serving::start(&bench, &["serve", "mas.yaml", "--infra-ref", "here.yaml", "--listen", "127.0.0.1:0"]);
+    let runtime = format!("http://{}/", serving.socket());
+    let access = |token: &str| Access::Ready {
+        expires_in: None,
+        patch: [("rpc_url", json!(runtime)), ("token", json!(token))]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into_iter()
+            .collect(),
+    };
+    // The first token is refused, as one that was rotated is.
+    let steps = [access("an-old-token"), access("the-runtime-token")];
+    desk.stand_in().script(Script::new(steps), Script::default());
+    let run = desk.run(&["send", SESSION, "--message", "hello"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let message = &run.json()["message"];
+    assert_eq!(
+        (&message["parts"][0]["text"], &message["role"]),
+        (&json!("It is quick."), &json!("ROLE_AGENT"))
+    );
+    let err = desk.fails(&["send", SESSION, "--message", "slow"]);
+    assert!(err.contains("error[mas::platform::message_limit]") && err.contains("of 0.5 s"), "{err}");
+    let run = desk.run(&["send", SESSION, "--message", "again", "--response-kind", "task"]);
+    assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
+    let task = run.json()["task"]["id"].as_str().expect("an id").to_owned();
+    let run = desk.run(&["task", "wait", SESSION, &task]);
+    assert_eq!(run.json()["task"]["status"]["state"], "TASK_STATE_COMPLETED", "{}{}", run.out, run.err);
+    assert_eq!(desk.stand_in().calls_of("/resolve-runtime-access/").len(), 2);
+    let (_, card) = serving.get("/.well-known/agent-card.json");
+    let params = &card["capabilities"]["extensions"][0]["params"];
+    assert_eq!(
+        *params,
+        json!({"supportedResponseKinds": ["message", "task"], "defaultResponseKind": "message"})
+    );
 }

@@ -8,7 +8,7 @@ use tonic::{Code, Status, metadata::MetadataMap};
 
 use super::proto::rpc::{self, BadRequest, ErrorInfo, FieldViolation, RetryInfo};
 use crate::{
-    http::failures::{self, DOMAIN},
+    http::failures,
     model::{Failure, Reason},
 };
 
@@ -37,7 +37,7 @@ pub(super) fn status(failure: &Failure) -> Status {
     let code = code(failure.reason);
     let info = ErrorInfo {
         reason: failure.reason.word().to_owned(),
-        domain: DOMAIN.to_owned(),
+        domain: failures::domain(failure.reason).to_owned(),
         metadata: failure.metadata.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
     };
     let mut details = vec![any(&info)];

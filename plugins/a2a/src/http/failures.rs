@@ -7,14 +7,19 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::{body::Answer, media::Json};
 use crate::{
     json,
-    model::{Failure, Reason, Violation},
+    model::{Failure, RESPONSE_KIND_DOMAIN, Reason, Violation},
 };
 
 /// What most answers fit in.
 const ROOM: usize = 1024;
 
-/// Whose the reasons are.
-pub(crate) const DOMAIN: &str = "a2a-protocol.org";
+/// Whose a reason is.
+pub(crate) fn domain(reason: Reason) -> &'static str {
+    match reason {
+        Reason::MessageLimit => RESPONSE_KIND_DOMAIN,
+        _ => "a2a-protocol.org",
+    }
+}
 
 /// The status of HTTP, and the name of that of gRPC which goes with it.
 pub(crate) fn status(reason: Reason) -> (StatusCode, &'static str) {
@@ -41,6 +46,7 @@ pub(crate) fn status(reason: Reason) -> (StatusCode, &'static str) {
         Reason::ResourceExhausted => (StatusCode::TOO_MANY_REQUESTS, "RESOURCE_EXHAUSTED"),
         Reason::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
         Reason::Timeout => (StatusCode::REQUEST_TIMEOUT, "DEADLINE_EXCEEDED"),
+        Reason::MessageLimit => (StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED"),
     }
 }
 
@@ -98,7 +104,7 @@ impl Serialize for Info<'_> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("@type", "type.googleapis.com/google.rpc.ErrorInfo")?;
         map.serialize_entry("reason", self.0.reason.word())?;
-        map.serialize_entry("domain", DOMAIN)?;
+        map.serialize_entry("domain", domain(self.0.reason))?;
         if !self.0.metadata.is_empty() {
             map.serialize_entry("metadata", &Metadata(&self.0.metadata))?;
         }

@@ -7,6 +7,7 @@
 //! | `/` | JSON-RPC; the method names the version |
 //! | `/a2a/rest/…`, `/a2a/rest/{tenant}/…` | HTTP+JSON of v1.0 |
 //! | `/a2a/rest/v1/…` | HTTP+JSON of v0.3, for callers that do not ask for v1.0 |
+//! | `/api/a2a/v1/…` | HTTP+JSON of v1.0 as platforms have it, where callers may ask for a kind of response |
 //! | `/.well-known/agent-card.json`, `/.well-known/agent.json` | the card |
 //!
 //! Whatever is wrong gets an answer of the protocol; nothing here answers with a page of a framework.
@@ -32,7 +33,7 @@ use mas_contracts::Clock;
 use crate::{
     auth::Gate,
     card::Published,
-    model::{Failure, Operations, Reason},
+    model::{Failure, Operations, RESPONSE_KIND, Reason},
     params::Limits,
 };
 pub(crate) use body::Answer;
@@ -64,7 +65,12 @@ where
     } else if let Some(rest) = path.strip_prefix(rest::BASE).filter(|it| it.is_empty() || it.starts_with('/'))
     {
         let from = request.uri().path().len() - rest.len();
-        rest::answer(&agent, request, from).await
+        rest::answer(&agent, request, from, rest::Way::Own).await
+    } else if let Some(rest) = path.strip_prefix(rest::PLATFORM).filter(|it| it.starts_with('/'))
+        && agent.card.extensions().iter().any(|uri| &**uri == RESPONSE_KIND)
+    {
+        let from = request.uri().path().len() - rest.len();
+        rest::answer(&agent, request, from, rest::Way::Platform).await
     } else if matches!(path, "/.well-known/agent-card.json" | "/.well-known/agent.json") {
         card(&agent, &request)
     } else {

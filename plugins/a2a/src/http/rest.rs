@@ -1,6 +1,6 @@
 //! HTTP+JSON (A2A v1.0, section 11), of both versions.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, request::Parts};
@@ -8,7 +8,7 @@ use http::{Method, Request, Response, request::Parts};
 use super::{
     Agent,
     body::{self, Answer},
-    call::{Call, Operation, Outcome, Told, Tongue},
+    call::{Call, Operation, Outcome, Reply, Told, Tongue},
     failures, jsonrpc,
     media::{self, Json},
     nowhere, options,
@@ -24,8 +24,18 @@ use crate::{
 /// Where HTTP+JSON is, below the agent's base.
 pub(super) const BASE: &str = "/a2a/rest";
 
+/// Where it is for callers of a managed platform, below the same.
+pub(super) const PLATFORM: &str = "/api/a2a/v1";
+
+/// By which of the two a request came. A platform's callers say no version, and are told a task as `{"task": …}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Own,
+    Platform,
+}
+
 /// Answers a request whose path is one of HTTP+JSON from the byte `from` on.
-pub(super) async fn answer<B>(agent: &Agent, request: Request<B>, from: usize) -> Response<Answer>
+pub(super) async fn answer<B>(agent: &Agent, request: Request<B>, from: usize, way: Way) -> Response<Answer>
 where
     B: http_body::Body<Data = Bytes>,
 {
@@ -55,7 +65,9 @@ where
         let taken = media::taken(&parts.headers)?;
         let named = posted.or(taken.named);
         spoken = named.unwrap_or(Json::Plain);
-        version.check(tongue.dialect())?;
+        if way == Way::Own || !version.is_absent() {
+            version.check(tongue.dialect())?;
+        }
         let mut caller = terms::caller(&parts.headers, owner, tongue.dialect());
         terms::check_extensions(agent, &caller)?;
         let bytes = body::read(agent, body).await?;
@@ -65,6 +77,9 @@ where
         Ok((outcome, named.unwrap_or(Json::A2a)))
     };
     let mut response = match done.await {
+        Ok((Outcome::Reply(reply @ Reply::Task(_)), json)) if way == Way::Platform => {
+            failures::whole(&BTreeMap::from([("task", Told(tongue, &reply))]), json)
+        }
         Ok((Outcome::Reply(reply), json)) => failures::whole(&Told(tongue, &reply), json),
         Ok((Outcome::Stream(items), _)) => sse::answer(agent, items, tongue, (String::new(), "")),
         Err(failure) => failures::over_http(&failure, spoken),

@@ -47,6 +47,8 @@ pub(crate) enum Reason {
     Unavailable,
     /// The request took too long to arrive.
     Timeout,
+    /// The turn took longer than a message may, and was stopped.
+    MessageLimit,
     /// A defect of the server.
     Internal,
 }
@@ -76,6 +78,7 @@ impl Reason {
             Self::ResourceExhausted => "RESOURCE_EXHAUSTED",
             Self::Unavailable => "UNAVAILABLE",
             Self::Timeout => "TIMEOUT",
+            Self::MessageLimit => "MESSAGE_RESPONSE_LIMIT_EXCEEDED",
             Self::Internal => "INTERNAL_ERROR",
         }
     }

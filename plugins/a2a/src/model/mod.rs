@@ -4,11 +4,13 @@
 //! artifacts and parts are those of the contracts.
 
 mod failure;
+mod kind;
 mod operations;
 mod reply;
 mod request;
 
 pub(crate) use failure::{Failure, Reason, Violation};
+pub(crate) use kind::{RESPONSE_KIND, RESPONSE_KIND_DOMAIN, ResponseKind};
 pub(crate) use operations::{Caller, Dialect, Operations};
 pub(crate) use reply::{
     ArtifactUpdate, Item, ItemStream, Listing, SendReply, StatusUpdate, StreamItem, TaskView,

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use mas_contracts::{TaskMessage, TaskState};
 use serde_json::{Map, Value};
 
-use super::Dialect;
+use super::{Dialect, ResponseKind};
 
 /// SendMessage and SendStreamingMessage.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,9 @@ pub(crate) struct SendMessage {
     pub(crate) history_length: Option<u32>,
     /// Whether to return as soon as the task exists.
     pub(crate) return_immediately: bool,
+    /// Whether it is to be answered with a message or a task, if the caller says so; what it says of returning is
+    /// nothing then.
+    pub(crate) kind: Option<ResponseKind>,
     /// Free metadata of the request.
     pub(crate) metadata: Map<String, Value>,
 }

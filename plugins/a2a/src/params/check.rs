@@ -8,13 +8,14 @@ use super::{
     Address, ApiKey, ApiKeyPlace, ExtendedCard, Jwt, Params, Scheme, SecretText, Signing,
     address::grpc_host_and_port,
 };
-use crate::jose::Algorithm;
+use crate::{jose::Algorithm, model::ResponseKind};
 
 impl Params {
     pub(super) fn problems(&self) -> Vec<Problem> {
         let mut problems = self.of_addresses();
         problems.extend(self.of_capabilities());
         problems.extend(self.of_modes());
+        problems.extend(self.of_kinds());
         problems.extend(self.a2a.security.iter().flat_map(|(name, scheme)| of_scheme(name, scheme)));
         problems.extend(self.a2a.signing.iter().flat_map(of_signing));
         problems.extend(self.a2a.push.problems());
@@ -30,6 +31,30 @@ impl Params {
                     Problem::new("expected an absolute http or https address").at(format!("a2a.{place}")),
                 );
             }
+        }
+        problems
+    }
+
+    fn of_kinds(&self) -> Vec<Problem> {
+        let (kinds, limit) = (&self.a2a.response_kinds, self.a2a.message_limit);
+        let mut problems = Vec::new();
+        let at = |place: &str, what: &str| Problem::new(what).at(format!("a2a.{place}"));
+        if !kinds.is_empty() && !kinds.contains(&ResponseKind::Message) {
+            problems.push(at("response_kinds", "`message` must be among them, for it is the default"));
+        }
+        let repeated =
+            kinds.iter().enumerate().any(|(index, kind)| kinds.iter().skip(index + 1).any(|it| it == kind));
+        if repeated {
+            problems.push(at("response_kinds", "one of them stands twice"));
+        }
+        match limit {
+            Some(_) if kinds.is_empty() => {
+                problems.push(at("message_limit", "goes with `response_kinds` only"));
+            }
+            Some(seconds) if !(seconds > 0.0 && seconds <= 86_400.0) => {
+                problems.push(at("message_limit", "must be more than 0 seconds, and a day at most"));
+            }
+            _ => {}
         }
         problems
     }

@@ -16,7 +16,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::comm::Client;
+use crate::{
+    comm::Client,
+    model::{RESPONSE_KIND, ResponseKind},
+};
 pub(crate) use address::Address;
 pub(crate) use limits::{Cors, Keep, Limits, Push};
 pub(crate) use secret::SecretText;
@@ -95,6 +98,13 @@ pub(crate) struct A2a {
     pub(crate) tls: Option<Tls>,
     /// The key that signs the card; default unsigned.
     pub(crate) signing: Option<Signing>,
+    /// The kinds of response that callers may ask for by `configuration.responseKind`, as managed platforms have it:
+    /// `message`, which must be among them, and `task`. The card then names the extension, and HTTP+JSON is below
+    /// `/api/a2a/v1` too. Default none.
+    pub(crate) response_kinds: Vec<ResponseKind>,
+    /// How many seconds a turn may take whose caller asks for a message; then it is stopped. Platforms have 90. Default
+    /// no limit of its own; it goes with `response_kinds`.
+    pub(crate) message_limit: Option<f64>,
     /// Delivery to webhooks.
     pub(crate) push: Push,
     /// What a caller may ask of the server.
@@ -248,12 +258,30 @@ impl Params {
     pub(crate) fn read(params: &Value) -> Result<Self> {
         let read: Self = parse_params(params)?;
         match read.problems().first() {
-            None => Ok(read),
+            None => Ok(read.with_kinds()),
             Some(problem) => {
                 let message = format!("`{}`: {}", problem.path, problem.message);
                 Err(Error::invalid(message).with_code("mas::params::invalid"))
             }
         }
+    }
+
+    /// Has the card name the extension of the kinds of response, if there are any.
+    fn with_kinds(mut self) -> Self {
+        let kinds: Vec<&str> = self.a2a.response_kinds.iter().map(|kind| kind.as_str()).collect();
+        if !kinds.is_empty() {
+            let params = [
+                ("supportedResponseKinds".to_owned(), Value::from(kinds)),
+                ("defaultResponseKind".to_owned(), ResponseKind::Message.as_str().into()),
+            ];
+            self.a2a.capabilities.extensions.push(Extension {
+                uri: RESPONSE_KIND.to_owned(),
+                description: Some("Whether a message is answered with a message or a task.".to_owned()),
+                required: false,
+                params: Some(params.into_iter().collect()),
+            });
+        }
+        self
     }
 
     /// Everything that is wrong with parameters. Nothing is opened or asked for it.

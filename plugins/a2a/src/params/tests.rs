@@ -125,3 +125,30 @@ fn addresses_are_read_and_told_again() {
     let listen = json!({"usage": "deploy", "a2a": {"listen": {"host": "0.0.0.0", "port": 5}}});
     assert_eq!(Params::read(&listen).unwrap().address().unwrap().url(), "http://127.0.0.1:5");
 }
+
+#[test]
+fn kinds_of_response_are_in_the_card_and_have_a_limit() {
+    let row = |a2a: Value| json!({"url": "http://127.0.0.1:9006", "usage": "deploy", "a2a": a2a});
+    let params =
+        Params::read(&row(json!({"response_kinds": ["message", "task"], "message_limit": 90}))).unwrap();
+    let extension = params.a2a.capabilities.extensions.last().unwrap();
+    assert_eq!(extension.uri, "https://mainsequence.ai/a2a/extensions/response-kind/v1");
+    let wanted = json!({"supportedResponseKinds": ["message", "task"], "defaultResponseKind": "message"});
+    assert_eq!(Value::Object(extension.params.clone().unwrap()), wanted);
+    assert!(Params::read(&row(json!({}))).unwrap().a2a.capabilities.extensions.is_empty());
+    for (a2a, problem) in [
+        (
+            json!({"response_kinds": ["task"]}),
+            "a2a.response_kinds: `message` must be among them, for it is the default",
+        ),
+        (json!({"response_kinds": ["message", "message"]}), "a2a.response_kinds: one of them stands twice"),
+        (json!({"message_limit": 90}), "a2a.message_limit: goes with `response_kinds` only"),
+        (
+            json!({"response_kinds": ["message"], "message_limit": 0}),
+            "a2a.message_limit: must be more than 0 seconds, and a day at most",
+        ),
+    ] {
+        assert_eq!(problems(&row(a2a)), [problem]);
+    }
+    assert!(problems(&row(json!({"response_kinds": ["both"]})))[0].starts_with("a2a.response_kinds[0]: "));
+}

@@ -19,6 +19,7 @@ mod artifacts;
 mod check;
 mod count;
 mod ending;
+mod kinds;
 mod live;
 mod lives;
 mod log;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::model::ResponseKind;
+
 /// What CancelTask does to the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnCancel {
@@ -43,6 +45,11 @@ pub(crate) struct Options {
     pub(crate) artifact_bytes: usize,
     /// Message ids that are remembered, so that one that comes again runs nothing. Default 32,768.
     pub(crate) remembered: usize,
+    /// The kinds of response that callers may ask for; default none.
+    pub(crate) kinds: Vec<ResponseKind>,
+    /// How long a turn may take that is answered with a message because its caller asks for one; default as long as
+    /// any other.
+    pub(crate) message_limit: Option<Duration>,
     /// How long the answer to a blocking message waits for its webhooks to be told; default 1 s.
     pub(crate) push_wait: Duration,
 }
@@ -64,6 +71,8 @@ impl Default for Options {
             history: 1000,
             artifact_bytes: 64 * 1024 * 1024,
             remembered: 32_768,
+            kinds: Vec::new(),
+            message_limit: None,
             push_wait: Duration::from_secs(1),
         }
     }

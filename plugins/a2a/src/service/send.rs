@@ -1,6 +1,9 @@
 //! Messages of callers.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use mas_comm_kit::turn::metadata::{self, Origin};
 use mas_contracts::{CancelReason, Error, Part, Task, TaskMessage, TaskScope, TaskState, TurnRequest};
@@ -18,7 +21,8 @@ use super::{
     view,
 };
 use crate::model::{
-    Caller, Failure, ItemStream, Reason, SendMessage, SendReply, StreamItem, TaskView, Violation,
+    Caller, Failure, ItemStream, Reason, ResponseKind, SendMessage, SendReply, StreamItem, TaskView,
+    Violation,
 };
 
 /// What became of a message.
@@ -73,15 +77,23 @@ impl Drop for Pending<'_> {
 }
 
 impl Inner {
-    pub(super) async fn send(
+    /// Answers a message; `seen` is told the task that works on it, as soon as there is one.
+    pub(super) async fn sent(
         self: &Arc<Self>,
         caller: &Caller,
         request: SendMessage,
+        seen: &OnceLock<Arc<Live>>,
     ) -> Result<SendReply, Failure> {
         let (length, immediately) = (request.history_length, request.return_immediately);
+        let is_task = request.kind == Some(ResponseKind::Task);
         let (live, said) = match self.take(caller, request).await? {
             Taken::Turn(mut turn, said) => {
                 let live = turn.live().clone();
+                let _ = seen.set(live.clone());
+                if is_task {
+                    // Who asked for a task is given one, however short the turn is.
+                    self.publish(&live);
+                }
                 let ended = turn.start().await;
                 // One that waits for somebody goes on from here, with what it asked.
                 if !ended || !live.lock().ended {
@@ -135,6 +147,10 @@ impl Inner {
         caller: &Caller,
         request: SendMessage,
     ) -> Result<ItemStream, Failure> {
+        if request.kind.is_some() {
+            let wrong = "goes with a message that is not streamed";
+            return Err(Failure::invalid(vec![Violation::new("configuration.responseKind", wrong)]));
+        }
         let open = self.open_stream()?;
         let length = request.history_length;
         let until = Until::Interrupted;
@@ -184,6 +200,7 @@ impl Inner {
             return Err(failure.retry_after(Duration::from_secs(1)));
         }
         check(&request, self.card.input_modes(), &self.kit.options)?;
+        self.check_kind(caller, &request)?;
         let SendMessage { mut message, push, .. } = request;
         let origin = origin_of(&message)?;
         let scope = self.scope(caller);

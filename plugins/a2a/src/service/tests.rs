@@ -10,6 +10,7 @@
 
 mod cancel;
 mod forms;
+mod kinds;
 mod load;
 mod messages;
 mod origin;
@@ -191,6 +192,7 @@ fn said(id: &str, text: &str) -> SendMessage {
         push: None,
         history_length: None,
         return_immediately: false,
+        kind: None,
         metadata: Map::new(),
     }
 }

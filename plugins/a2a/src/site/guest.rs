@@ -1,6 +1,6 @@
 //! One endpoint, from its parameters to its seat.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use mas_contracts::{BuildContext, Error, HostedEndpoint, Result, Serving};
 
@@ -150,6 +150,8 @@ fn options(params: &Params) -> Options {
         events: a2a.keep.events,
         event_bytes: a2a.keep.event_bytes,
         history: a2a.keep.history,
+        kinds: a2a.response_kinds.clone(),
+        message_limit: a2a.message_limit.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         ..Options::default()
     }
 }

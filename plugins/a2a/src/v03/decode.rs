@@ -90,6 +90,7 @@ pub(crate) fn send(params: Node<'_>, shape: Shape) -> Result<SendMessage, Failur
             push,
             history_length,
             return_immediately,
+            kind: None,
             metadata,
         }),
         (_, Err(failure)) => Err(failure),

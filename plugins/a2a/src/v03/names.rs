@@ -109,6 +109,7 @@ pub(crate) fn code(reason: Reason) -> i32 {
         | Reason::ResourceExhausted
         | Reason::Unavailable
         | Reason::Timeout
+        | Reason::MessageLimit
         | Reason::Internal => -32603,
     }
 }

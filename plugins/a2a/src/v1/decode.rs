@@ -8,8 +8,8 @@ use super::names;
 use crate::{
     json::{Node, Object, Path, Problems},
     model::{
-        Authentication, CancelTask, Dialect, Failure, GetTask, ListTasks, PushConfig, PushKey, SendMessage,
-        SubscribeToTask,
+        Authentication, CancelTask, Dialect, Failure, GetTask, ListTasks, PushConfig, PushKey, ResponseKind,
+        SendMessage, SubscribeToTask,
     },
 };
 
@@ -42,6 +42,7 @@ pub(crate) fn send(params: Node<'_>) -> Result<Request<SendMessage>, Failure> {
             push: None,
             history_length: None,
             return_immediately: false,
+            kind: None,
             metadata: object.map("metadata", problems),
         };
         let path = Path::Field(&path, "configuration");
@@ -51,6 +52,8 @@ pub(crate) fn send(params: Node<'_>) -> Result<Request<SendMessage>, Failure> {
             request.accepted_output_modes = modes.into_iter().map(Cow::into_owned).collect();
             request.history_length = object.count("historyLength", problems);
             request.return_immediately = object.flag("returnImmediately", problems).unwrap_or_default();
+            request.kind =
+                object.choice("responseKind", |word| word.ok().and_then(ResponseKind::of), problems);
             let name = "taskPushNotificationConfig";
             request.push = object.value(name).and_then(|value| {
                 let mut object = Object::of(value, Path::Field(&path, name), problems)?;

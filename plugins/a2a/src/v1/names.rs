@@ -75,6 +75,7 @@ pub(crate) fn code(reason: Reason) -> i32 {
         | Reason::PermissionDenied
         | Reason::ResourceExhausted
         | Reason::Unavailable
-        | Reason::Timeout => -32000,
+        | Reason::Timeout
+        | Reason::MessageLimit => -32000,
     }
 }

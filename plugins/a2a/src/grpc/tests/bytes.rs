@@ -52,6 +52,7 @@ fn requests_of_v1_are_read_as_the_python_sdk_writes_them() {
         push: Some(PushConfig { task: "".into(), ..said::push(Dialect::V1) }),
         history_length: Some(0),
         return_immediately: true,
+        kind: None,
         metadata: said::object(&json!({"r": 1})),
     };
     assert_eq!(asked(v1::send(send)), expected);
@@ -87,6 +88,7 @@ fn requests_of_v03_are_read_as_the_python_sdk_writes_them() {
         push: Some(PushConfig { task: "".into(), ..said::push(Dialect::V03) }),
         history_length: Some(2),
         return_immediately: false,
+        kind: None,
         metadata: said::object(&json!({"r": 1})),
     };
     assert_eq!(asked(v03::send(read("v03.send"))), expected);

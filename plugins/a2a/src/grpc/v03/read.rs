@@ -47,6 +47,7 @@ pub(crate) fn send(of: proto::SendMessageRequest) -> Result<SendMessage, Failure
         push,
         history_length,
         return_immediately,
+        kind: None,
         metadata,
     })
 }

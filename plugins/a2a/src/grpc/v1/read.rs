@@ -41,6 +41,7 @@ pub(crate) fn send(of: proto::SendMessageRequest) -> Result<SendMessage, Failure
         push,
         history_length,
         return_immediately: configuration.return_immediately,
+        kind: None,
         metadata,
     })
 }

@@ -250,3 +250,42 @@ async fn versions_limits_and_malformed_bodies_are_told() {
     let got = served.rest("POST", "/tasks/t:cancel", "{bad").await;
     assert_eq!(got.status, 400);
 }
+
+#[tokio::test]
+async fn callers_of_a_platform_have_a_way_of_their_own_where_kinds_are_offered() {
+    let served = Served::with(&json!({"response_kinds": ["message", "task"]}));
+    for (verb, path, key) in [
+        ("POST", "/message:send", "task"),
+        ("GET", "/tasks/t1", "task"),
+        ("POST", "/tasks/t1:cancel", "task"),
+    ] {
+        let body = if path == "/message:send" { message("m").to_string() } else { String::new() };
+        for version in ["1.0", ""] {
+            let headers = [("a2a-version", version)];
+            let path = format!("/api/a2a/v1{path}");
+            let got = served.ask(verb, &path, &headers, body.clone()).await;
+            assert_eq!(got.status.as_u16(), 200, "{path}: {got:?}");
+            assert!(got.json()[key]["id"].is_string(), "{path}: {got:?}");
+        }
+    }
+    let got = served.ask("GET", "/api/a2a/v1/tasks/t1", &[("a2a-version", "0.3")], "").await;
+    assert_eq!(got.status.as_u16(), 400);
+    let got = Served::plain().ask("GET", "/api/a2a/v1/tasks/t1", &[("a2a-version", "1.0")], "").await;
+    assert_eq!(got.status.as_u16(), 404, "only where they are");
+}
+
+#[tokio::test]
+async fn the_limit_of_a_message_is_an_error_of_the_platform() {
+    let served = Served::plain();
+    served.fail(Failure::new(Reason::MessageLimit, "too long").with("limitSeconds", "90"));
+    let got = served.rest("POST", "/message:send", &message("m").to_string()).await;
+    assert_eq!(got.status.as_u16(), 504);
+    let info = &got.json()["error"]["details"][0];
+    assert_eq!(
+        *info,
+        json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "MESSAGE_RESPONSE_LIMIT_EXCEEDED",
+            "domain": "mainsequence.ai", "metadata": {"limitSeconds": "90"},
+        })
+    );
+}

@@ -60,6 +60,7 @@ fn said(url: &str, return_immediately: bool) -> SendMessage {
         push: Some(config("", url)),
         history_length: None,
         return_immediately,
+        kind: None,
         metadata: serde_json::Map::new(),
     }
 }
