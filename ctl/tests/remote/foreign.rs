@@ -77,6 +77,15 @@ impl Foreign {
         line.unwrap_or_else(|| panic!("{}", printed.out)).replace(socket, "HOST")
     }
 
+    /// How a turn ends whose agent tells of a task that it never began; it is done once, however that ends.
+    fn tells_of_no_task(&self, protocol: &str, binding: &str) -> String {
+        let bench = Bench::new(&[]);
+        caller(&bench, RELAYS);
+        let said = turns(&bench, &self.bind, protocol, binding, &["bare", "hello"]);
+        assert_eq!([self.next(), self.next()], ["bare", "hello"], "{protocol} {binding}: {said}");
+        said.lines().next().unwrap_or_default().to_owned()
+    }
+
     /// Has every part of the script played over a binding.
     fn plays(&self, protocol: &str, binding: &str, files: &str) {
         let bench = Bench::new(&[]);
@@ -100,25 +109,25 @@ fn run<'a>(bench: &Bench, bind: &'a str, protocol: &str, binding: &str, flags: &
     command
 }
 
-/// Plays the script; what the delegate told while it worked.
-fn play(bench: &Bench, bind: &str, protocol: &str, binding: &str, files: &str) -> String {
+/// What each of these turns came to.
+fn turns(bench: &Bench, bind: &str, protocol: &str, binding: &str, texts: &[&str]) -> String {
     let mut flags = vec!["--json", "--events-file", "events.jsonl"];
-    SCRIPT.iter().for_each(|text| flags.extend(["-q", text]));
+    texts.iter().for_each(|text| flags.extend(["-q", text]));
     let output = run(bench, bind, protocol, binding, &flags).output().expect("it runs");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
-    let played: String = report["turns"]
-        .as_array()
-        .expect("turns")
-        .iter()
-        .map(|turn| {
-            let text = |key: &str| turn[key].as_str().unwrap_or_default();
-            let delegation = &turn["delegations"][0];
-            assert_eq!(delegation["route"], "a2a");
-            let code = delegation["error"]["code"].as_str().unwrap_or_default();
-            format!("{}: {} {}: {}\n", text("input"), text("status"), code, text("answer"))
-                .replace(" : ", ": ")
-        })
-        .collect();
+    let said = |turn: &Value| {
+        let text = |key: &str| turn[key].as_str().unwrap_or_default();
+        let delegation = &turn["delegations"][0];
+        assert_eq!(delegation["route"], "a2a");
+        let code = delegation["error"]["code"].as_str().unwrap_or_default();
+        format!("{}: {} {code}: {}\n", text("input"), text("status"), text("answer")).replace(" : ", ": ")
+    };
+    report["turns"].as_array().expect("turns").iter().map(said).collect()
+}
+
+/// Plays the script; what the delegate told while it worked.
+fn play(bench: &Bench, bind: &str, protocol: &str, binding: &str, files: &str) -> String {
+    let played = turns(bench, bind, protocol, binding, &SCRIPT);
     assert!(played.contains(files), "{protocol} {binding}: {played}");
     insta::allow_duplicates! {
         insta::assert_snapshot!(played.replace(files, "FILES"), @r#"
@@ -153,6 +162,8 @@ fn interrupt(bench: &Bench, bind: &str, protocol: &str, binding: &str) {
     assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }
 
+const FOUND: &str = "bare: completed: b says: Found it.";
+
 #[test]
 fn agents_of_the_python_sdk() {
     let Some(python) = sdk::python() else { return };
@@ -160,6 +171,8 @@ fn agents_of_the_python_sdk() {
     insta::assert_snapshot!(agent.planned(), @"b          python 1.3.0  card http://HOST/.well-known/agent-card.json, interface http://HOST/rpc, binding JSONRPC, protocol 1.0, because 1.0 is the newest version of the card, and JSONRPC is the binding that is wanted most, streaming");
     for binding in BINDINGS {
         agent.plays("1.0", binding, FILES);
+        let begun = agent.tells_of_no_task("1.0", binding);
+        assert!(begun.contains("should enqueue Task before"), "{begun}");
     }
     agent.plays("0.3", "jsonrpc", FILES);
     // Of v0.3 it encodes the bytes of a file twice.
@@ -176,6 +189,7 @@ fn agents_of_the_python_sdk_of_v03() {
     insta::assert_snapshot!(agent.planned(), @"b          python 0.3 0.3.26  card http://HOST/.well-known/agent-card.json, interface http://HOST/, binding JSONRPC, protocol 0.3, because JSONRPC is the binding that is wanted most, streaming");
     agent.plays("0.3", "jsonrpc", FILES);
     agent.plays("0.3", "http+json", &FILES.replace("8 bytes", "12 bytes"));
+    assert_eq!(agent.tells_of_no_task("0.3", "jsonrpc"), FOUND);
 }
 
 #[test]
@@ -184,8 +198,12 @@ fn agents_of_the_js_sdk() {
     let agent = Foreign::start(node(), "server.mjs");
     for binding in BINDINGS {
         agent.plays("1.0", binding, FILES);
+        let begun = agent.tells_of_no_task("1.0", binding);
+        assert!(begun.contains("before initial"), "{begun}");
     }
     agent.plays("0.3", "jsonrpc", FILES);
+    let begun = agent.tells_of_no_task("0.3", "jsonrpc");
+    assert!(begun.contains("before initial"), "{begun}");
     // Of v0.3 it leaves out the names of files.
     let nameless = FILES.replace("table.csv", "file").replace("[plan.pdf", "[file");
     for binding in ["http+json", "grpc"] {
@@ -199,6 +217,7 @@ fn agents_of_the_js_sdk_of_v03() {
     let agent = Foreign::start(node(), "server03.mjs");
     agent.plays("0.3", "jsonrpc", FILES);
     agent.plays("0.3", "http+json", &FILES.replace("table.csv", "file").replace("[plan.pdf", "[file"));
+    assert_eq!(agent.tells_of_no_task("0.3", "jsonrpc"), FOUND);
 }
 
 #[test]
@@ -209,6 +228,7 @@ fn agents_of_the_rust_sdk() {
     let agent = Foreign::run(peer);
     for binding in BINDINGS {
         agent.plays("1.0", binding, FILES);
+        assert_eq!(agent.tells_of_no_task("1.0", binding), FOUND);
     }
 }
 

@@ -25,6 +25,11 @@ class Agent {
       status(State.TASK_STATE_COMPLETED, `It is ${text} now.`);
       return bus.finished();
     }
+    if (text === 'bare') {
+      status(State.TASK_STATE_WORKING);
+      status(State.TASK_STATE_COMPLETED, 'Found it.');
+      return bus.finished();
+    }
     if (text === 'hello') {
       bus.publish(AgentEvent.message({ ...said('Hello to you.'), taskId: '' }));
       return bus.finished();

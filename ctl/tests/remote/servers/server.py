@@ -34,6 +34,9 @@ class Agent(AgentExecutor):
 
         if context.current_task:
             return await task.complete(said(f"It is {text} now."))
+        if text == "bare":
+            await task.start_work()
+            return await task.complete(said("Found it."))
         if text == "hello":
             parts = [Part(text="Hello to you.")]
             reply = Message(role=Role.ROLE_AGENT, message_id="m1", context_id=context.context_id, parts=parts)

@@ -21,6 +21,11 @@ class Agent {
       status('completed', `It is ${text} now.`, true);
       return bus.finished();
     }
+    if (text === 'bare') {
+      status('working');
+      status('completed', 'Found it.', true);
+      return bus.finished();
+    }
     if (text === 'hello') {
       bus.publish(said('Hello to you.'));
       return bus.finished();

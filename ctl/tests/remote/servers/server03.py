@@ -28,6 +28,9 @@ class Agent(AgentExecutor):
 
         if context.current_task:
             return await task.complete(said(f"It is {text} now."))
+        if text == "bare":
+            await task.start_work()
+            return await task.complete(said("Found it."))
         if text == "hello":
             return await events.enqueue_event(new_agent_text_message("Hello to you.", context.context_id))
         await events.enqueue_event(new_task(context.message))

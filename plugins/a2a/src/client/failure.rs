@@ -147,9 +147,18 @@ impl Told {
         }
     }
 
+    /// Whether it is about what the agent did with the message. The server of `@a2a-js/sdk` 1.x says in these words,
+    /// and by the number of what is not supported, that an agent which works began with something else than its task.
+    fn is_of_a_turn(&self) -> bool {
+        self.message.starts_with("Received ") && self.message.contains(" before initial ")
+    }
+
     /// What went wrong, and what it proves.
     fn meaning(&self, status: Option<u16>) -> (ErrorKind, Delivery) {
         use Delivery::{Rejected, Unknown};
+        if self.is_of_a_turn() {
+            return (ErrorKind::Failed, Unknown);
+        }
         match self.reason.as_deref() {
             Some("TASK_NOT_FOUND") => return (ErrorKind::NotFound, Rejected),
             Some("TASK_NOT_CANCELABLE") => return (ErrorKind::Conflict, Rejected),

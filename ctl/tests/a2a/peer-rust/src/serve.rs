@@ -112,6 +112,8 @@ impl AgentExecutor for Agent {
         let state = context.stored_task.map(|task| task.status.state);
         let events = if state == Some(TaskState::InputRequired) {
             vec![turn.status(TaskState::Completed, Some(&format!("It is {text} now.")))]
+        } else if text == "bare" {
+            vec![turn.status(TaskState::Working, None), turn.status(TaskState::Completed, Some("Found it."))]
         } else if text == "hello" {
             vec![StreamResponse::Message(turn.said("Hello to you."))]
         } else {

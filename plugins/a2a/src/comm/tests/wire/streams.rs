@@ -71,6 +71,17 @@ async fn b3_08_a_refused_stream_is_asked_for_once_and_then_sent_without() {
 }
 
 #[tokio::test]
+async fn a_stream_that_is_refused_after_the_agent_began_is_an_error_and_nothing_is_sent_again() {
+    let said = "Received statusUpdate before initial 'Message'/'Task' event.";
+    let error = json!({"code": -32004, "message": said});
+    let peer = Peer::new(move |_| answer(&json!({"jsonrpc": "2.0", "id": 1, "error": error}))).await;
+    let error = say(&peer.json_rpc(true), "hi").await.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Failed, Delivery::Unknown), "{error:?}");
+    assert!(error.to_string().contains(said), "{error}");
+    assert_eq!(peer.asked(), ["SendStreamingMessage"]);
+}
+
+#[tokio::test]
 async fn b3_08_a_stream_that_may_have_been_executed_is_not_sent_again() {
     let unclear: [fn() -> Vec<Act>; 4] = [
         || refusal(-32603),
