@@ -8,7 +8,7 @@
 //! | `mas.depth` | how many delegations led to it, 1 for the first |
 //! | `mas.budget_ms` | how long the sender still waits, in milliseconds |
 //!
-//! [`write`] and [`read`] are the two sides of it. What is read may only make limits tighter.
+//! [`write()`] and [`read`] are the two sides of it. What is read may only make limits tighter.
 
 use std::{sync::Arc, time::Duration};
 
