@@ -68,8 +68,7 @@ impl Foreign {
 
     /// What `plan --live` says of it.
     fn planned(&self) -> String {
-        let bench = Bench::new(&[]);
-        caller(&bench, RELAYS);
+        let bench = calling();
         let printed = bench.run(&["plan", "caller.yaml", "--bind", &self.bind, "--live"]);
         assert_eq!((printed.code, printed.err.as_str()), (Some(0), ""), "{}", printed.out);
         let socket = self.bind.trim_start_matches("b=a2a://");
@@ -79,30 +78,42 @@ impl Foreign {
 
     /// How a turn ends whose agent tells of a task that it never began; it is done once, however that ends.
     fn tells_of_no_task(&self, protocol: &str, binding: &str) -> String {
-        let bench = Bench::new(&[]);
-        caller(&bench, RELAYS);
-        let said = turns(&bench, &self.bind, protocol, binding, &["bare", "hello"]);
+        let bench = calling();
+        let said = turns(&bench, &self.bind, &way(protocol, binding), &["bare", "hello"]);
         assert_eq!([self.next(), self.next()], ["bare", "hello"], "{protocol} {binding}: {said}");
         said.lines().next().unwrap_or_default().to_owned()
     }
 
-    /// Has every part of the script played over a binding.
+    /// Has every part of the script played over a binding, with streams and without.
     fn plays(&self, protocol: &str, binding: &str, files: &str) {
-        let bench = Bench::new(&[]);
-        caller(&bench, RELAYS);
-        let told = play(&bench, &self.bind, protocol, binding, files);
-        assert_eq!(told, "Looking. Reading. Writing.", "{protocol} {binding}");
-        assert_eq!(SCRIPT.map(|_| self.next()), SCRIPT, "{protocol} {binding}: each is done once");
-        interrupt(&bench, &self.bind, protocol, binding);
-        assert_eq!([self.next(), self.next()], ["wait", "cancelled"], "{protocol} {binding}");
+        let streams = way(protocol, binding);
+        let waits = format!("{streams}, stream: never");
+        for (way, told) in [(&waits, ""), (&streams, "Looking. Reading. Writing.")] {
+            let bench = calling();
+            assert_eq!(play(&bench, &self.bind, way, files), told, "{way}");
+            assert_eq!(SCRIPT.map(|_| self.next()), SCRIPT, "{way}: each is done once");
+        }
+        let bench = calling();
+        interrupt(&bench, &self.bind, &streams);
+        assert_eq!([self.next(), self.next()], ["wait", "cancelled"], "{streams}");
     }
 }
 
-/// A run whose delegate is called by one version over one binding.
-fn run<'a>(bench: &Bench, bind: &'a str, protocol: &str, binding: &str, flags: &[&'a str]) -> Command {
-    let only = format!(
-        "infra:spec.endpoints[\"b\"].a2a={{client: {{protocol: \"{protocol}\", bindings: [{binding}]}}}}"
-    );
+/// The files of a caller.
+fn calling() -> Bench {
+    let bench = Bench::new(&[]);
+    caller(&bench, RELAYS);
+    bench
+}
+
+/// One version over one binding, as the row of a delegate says it.
+fn way(protocol: &str, binding: &str) -> String {
+    format!("protocol: \"{protocol}\", bindings: [{binding}]")
+}
+
+/// A run whose delegate is called in one way.
+fn run<'a>(bench: &Bench, bind: &'a str, way: &str, flags: &[&'a str]) -> Command {
+    let only = format!("infra:spec.endpoints[\"b\"].a2a={{client: {{{way}}}}}");
     let args = [&["run-mas", "caller.yaml", "--bind", bind, "--override", &only], flags].concat();
     let mut command = bench.command(&args);
     command.env("MAS_IDENTITY_SECRET", "s");
@@ -110,10 +121,10 @@ fn run<'a>(bench: &Bench, bind: &'a str, protocol: &str, binding: &str, flags: &
 }
 
 /// What each of these turns came to.
-fn turns(bench: &Bench, bind: &str, protocol: &str, binding: &str, texts: &[&str]) -> String {
+fn turns(bench: &Bench, bind: &str, way: &str, texts: &[&str]) -> String {
     let mut flags = vec!["--json", "--events-file", "events.jsonl"];
     texts.iter().for_each(|text| flags.extend(["-q", text]));
-    let output = run(bench, bind, protocol, binding, &flags).output().expect("it runs");
+    let output = run(bench, bind, way, &flags).output().expect("it runs");
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
     let said = |turn: &Value| {
         let text = |key: &str| turn[key].as_str().unwrap_or_default();
@@ -126,9 +137,9 @@ fn turns(bench: &Bench, bind: &str, protocol: &str, binding: &str, texts: &[&str
 }
 
 /// Plays the script; what the delegate told while it worked.
-fn play(bench: &Bench, bind: &str, protocol: &str, binding: &str, files: &str) -> String {
-    let played = turns(bench, bind, protocol, binding, &SCRIPT);
-    assert!(played.contains(files), "{protocol} {binding}: {played}");
+fn play(bench: &Bench, bind: &str, way: &str, files: &str) -> String {
+    let played = turns(bench, bind, way, &SCRIPT);
+    assert!(played.contains(files), "{way}: {played}");
     insta::allow_duplicates! {
         insta::assert_snapshot!(played.replace(files, "FILES"), @r#"
         hello: completed: b says: Hello to you.
@@ -150,8 +161,8 @@ fn play(bench: &Bench, bind: &str, protocol: &str, binding: &str, files: &str) -
 }
 
 /// Interrupts a run while its delegate works.
-fn interrupt(bench: &Bench, bind: &str, protocol: &str, binding: &str) {
-    let mut run = run(bench, bind, protocol, binding, &["--events-stderr", "-q", "wait"]);
+fn interrupt(bench: &Bench, bind: &str, way: &str) {
+    let mut run = run(bench, bind, way, &["--events-stderr", "-q", "wait"]);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
     let mut lines = BufReader::new(child.stderr.take().expect("it has a stderr")).lines();
     let works = |line: &str| line.contains("\"task_status\"") && line.contains("\"working\"");
@@ -267,8 +278,9 @@ fn agents_of_ours() {
     caller(&bench, RELAYS);
     for (protocol, binding) in ["1.0", "0.3"].into_iter().flat_map(|one| BINDINGS.map(|other| (one, other))) {
         let before = tasks(&serving).len();
-        play(&bench, &bind, protocol, binding, FILES);
-        interrupt(&bench, &bind, protocol, binding);
+        let way = way(protocol, binding);
+        play(&bench, &bind, &way, FILES);
+        interrupt(&bench, &bind, &way);
         let tasks = tasks(&serving);
         assert_eq!(tasks.len(), before + 6, "each is done once, and `hello` is no task");
         let id = &tasks.last().expect("a task")["id"];
