@@ -24,7 +24,7 @@ pub(super) struct Artifacts {
     list: Vec<Entry>,
     places: HashMap<Arc<str>, usize>,
     /// Those that were there before the message was sent.
-    old: HashMap<Arc<str>, Pieces>,
+    old: HashMap<Arc<str>, Entry>,
     /// The last that is called the answer.
     called: Option<usize>,
     /// The answer, once it is known which it is.
@@ -33,6 +33,7 @@ pub(super) struct Artifacts {
     changed: BTreeSet<usize>,
     /// Whether text was told that is not the answer's any more.
     spoiled: bool,
+    /// What all that is kept weighs.
     weight: usize,
 }
 
@@ -52,6 +53,7 @@ struct Entry {
     /// All but the parts.
     frame: Artifact,
     pieces: Pieces,
+    weight: usize,
     complete: bool,
     told: Told,
     /// Whether some of it was told as text.
@@ -68,8 +70,13 @@ fn is_called_answer(id: &str) -> bool {
     id == "answer" || id.strip_prefix("answer-").is_some_and(is_number)
 }
 
+fn weight_of_artifact(artifact: &Artifact) -> usize {
+    let weight = weight_of(&artifact.parts).saturating_add(weight_of_metadata(&artifact.metadata));
+    weight.saturating_add(FRAME)
+}
+
 impl Artifacts {
-    /// About how many bytes were taken in.
+    /// About how many bytes are kept.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
@@ -81,12 +88,12 @@ impl Artifacts {
 
     /// Takes in an artifact or a piece of one.
     pub(super) fn take(&mut self, artifact: &Artifact, append: bool, complete: bool) {
-        self.weigh(artifact);
         if let Some(before) = self.old.remove(&artifact.id) {
+            self.weight = self.weight.saturating_sub(before.weight);
             let mut entry = Entry::new(artifact);
             if append {
-                entry.told = before.after(Told::default()).1;
-                entry.pieces = before;
+                entry.told = before.pieces.after(Told::default()).1;
+                (entry.pieces, entry.weight) = (before.pieces, before.weight);
             }
             self.push(entry);
             if append {
@@ -102,11 +109,14 @@ impl Artifacts {
             return self.push(Entry { complete, ..Entry::new(artifact) });
         };
         let Some(entry) = self.list.get_mut(at) else { return };
+        self.weight = self.weight.saturating_sub(entry.weight);
         if append {
             entry.pieces.extend(&artifact.parts);
+            entry.weight = entry.weight.saturating_add(weight_of(&artifact.parts));
         } else {
             self.spoiled |= entry.replace(artifact);
         }
+        self.weight = self.weight.saturating_add(entry.weight);
         entry.complete = complete;
         self.changed.insert(at);
     }
@@ -118,6 +128,7 @@ impl Artifacts {
         }
         self.places.insert(entry.frame.id.clone(), at);
         self.changed.insert(at);
+        self.weight = self.weight.saturating_add(entry.weight);
         self.list.push(entry);
     }
 
@@ -130,9 +141,8 @@ impl Artifacts {
         let places = std::mem::take(&mut self.places);
         (self.called, self.answer) = (None, None);
         for artifact in artifacts {
-            self.weigh(artifact);
             let pieces = Pieces::of(&artifact.parts);
-            if self.old.get(&artifact.id).is_some_and(|old| *old == pieces) {
+            if self.old.get(&artifact.id).is_some_and(|old| old.pieces == pieces) {
                 continue;
             }
             self.old.remove(&artifact.id);
@@ -148,19 +158,22 @@ impl Artifacts {
             self.push(entry);
         }
         self.spoiled |= before.iter().flatten().any(|gone| gone.said);
+        self.weigh();
     }
 
     /// Says that what is there is older than the message.
     pub(super) fn are_old(&mut self) {
-        self.old = self.list.drain(..).map(|entry| (entry.frame.id, entry.pieces)).collect();
+        self.old = self.list.drain(..).map(|entry| (entry.frame.id.clone(), entry)).collect();
         self.places.clear();
         self.changed.clear();
         (self.called, self.answer) = (None, None);
+        self.weigh();
     }
 
-    fn weigh(&mut self, artifact: &Artifact) {
-        let weight = weight_of(&artifact.parts).saturating_add(weight_of_metadata(&artifact.metadata));
-        self.weight = self.weight.saturating_add(weight).saturating_add(FRAME);
+    /// Weighs all that is kept anew.
+    fn weigh(&mut self) {
+        let kept = self.list.iter().chain(self.old.values());
+        self.weight = kept.map(|entry| entry.weight).fold(0, usize::saturating_add);
     }
 
     /// Finds out which artifact is the answer, as far as that can be known.
@@ -238,6 +251,7 @@ impl Entry {
         Self {
             frame: Artifact { parts: Vec::new(), ..artifact.clone() },
             pieces: Pieces::of(&artifact.parts),
+            weight: weight_of_artifact(artifact),
             complete: false,
             told: Told::default(),
             said: false,
@@ -257,6 +271,7 @@ impl Entry {
         let goes_on = pieces.extends(&self.pieces, self.told);
         self.frame = Artifact { parts: Vec::new(), ..artifact.clone() };
         self.pieces = pieces;
+        self.weight = weight_of_artifact(artifact);
         if goes_on {
             return false;
         }

@@ -13,6 +13,7 @@ use super::{
     metadata,
     pieces::Pieces,
     said::Said,
+    weight::weight_of,
 };
 
 /// How many bytes of an unfinished answer an error shows.
@@ -173,8 +174,9 @@ impl Fold {
                 self.artifacts.tell(When::Meanwhile, out);
             }
         }
-        let weight = self.artifacts.weight().saturating_add(self.said.weight());
-        if weight > self.largest {
+        let single = self.only.iter().chain(&self.last).map(|message| weight_of(&message.parts));
+        let kept = [self.artifacts.weight(), self.said.weight()].into_iter().chain(single);
+        if kept.fold(0, usize::saturating_add) > self.largest {
             return Err(self.too_large());
         }
         Ok(())

@@ -1,6 +1,9 @@
 //! What an agent elsewhere says about its work: the messages of a task's statuses.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use mas_contracts::{Part, TaskMessage, text_of};
 
@@ -16,6 +19,7 @@ pub(super) struct Said {
     places: HashMap<Arc<str>, usize>,
     /// The text of it all.
     text: String,
+    /// What all that is kept weighs.
     weight: usize,
 }
 
@@ -25,6 +29,7 @@ struct Saying {
     parts: Pieces,
     /// As a text-only reader sees it.
     text: String,
+    weight: usize,
 }
 
 impl Said {
@@ -32,7 +37,7 @@ impl Said {
         self.list.is_empty()
     }
 
-    /// About how many bytes were taken in.
+    /// About how many bytes are kept.
     pub(super) fn weight(&self) -> usize {
         self.weight
     }
@@ -46,10 +51,13 @@ impl Said {
         if text.is_empty() {
             return None;
         }
-        self.weight = self.weight.saturating_add(weight_of(&message.parts)).saturating_add(FRAME);
-        let saying =
-            Saying { id: message.id.clone(), parts: Pieces::of(&message.parts), text: text.to_string() };
-        let Some(&at) = self.places.get(&message.id) else { return Some(self.begin(saying)) };
+        let weight = weight_of(&message.parts).saturating_add(FRAME);
+        let (id, parts) = (message.id.clone(), Pieces::of(&message.parts));
+        let saying = Saying { id, parts, text: text.to_string(), weight };
+        let Some(&at) = self.places.get(&message.id) else {
+            let again = self.list.last().is_some_and(|last| last.id.is_empty() && last.text == saying.text);
+            return (!again || !saying.id.is_empty()).then(|| self.begin(saying));
+        };
         let is_last = at.saturating_add(1) == self.list.len();
         let known = self.list.get_mut(at)?;
         if *known.text == *text {
@@ -57,6 +65,7 @@ impl Said {
         }
         let news: Arc<str> = if text.len() > known.text.len() {
             let rest = text.strip_prefix(known.text.as_str()).map(Arc::from);
+            self.weight = self.weight.saturating_sub(known.weight).saturating_add(weight);
             *known = saying;
             match rest {
                 Some(rest) if is_last => {
@@ -68,6 +77,8 @@ impl Said {
         } else {
             known.parts.extend(&message.parts);
             known.text.push_str(&text);
+            known.weight = known.weight.saturating_add(weight);
+            self.weight = self.weight.saturating_add(weight);
             if is_last {
                 self.text.push_str(&text);
                 return Some(text);
@@ -97,12 +108,17 @@ impl Said {
         self.list.clear();
         self.places.clear();
         self.text.clear();
+        self.weight = 0;
     }
 
     fn push(&mut self, saying: Saying) {
         self.text.push_str(gap(&self.text, &saying.text));
         self.text.push_str(&saying.text);
-        self.places.insert(saying.id.clone(), self.list.len());
+        // Messages without an id are as many as there are.
+        if !saying.id.is_empty() {
+            self.places.insert(saying.id.clone(), self.list.len());
+        }
+        self.weight = self.weight.saturating_add(saying.weight);
         self.list.push(saying);
     }
 
@@ -113,8 +129,14 @@ impl Said {
         for message in history {
             self.take(message);
         }
+        let nameless = self.list.iter().filter(|saying| saying.id.is_empty());
+        let nameless: HashSet<String> = nameless.map(|saying| saying.text.clone()).collect();
         for saying in heard {
-            if !self.places.contains_key(&saying.id) {
+            let known = match saying.id.is_empty() {
+                true => nameless.contains(&saying.text),
+                false => self.places.contains_key(&saying.id),
+            };
+            if !known {
                 self.push(saying);
             }
         }

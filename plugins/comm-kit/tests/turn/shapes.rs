@@ -404,3 +404,47 @@ async fn an_answer_is_bounded() {
         assert_eq!(agent.names(), ["stream", "cancel"]);
     }
 }
+
+/// What a last status says, and a message that is all there is, count as well.
+#[tokio::test(start_paused = true)]
+async fn the_last_word_is_bounded_too() {
+    let large = "x".repeat(1001);
+    let ends = [
+        vec![say(Update::Message(message("m", &large)))],
+        vec![is(Working), tells(TaskState::InputRequired, "1", &large)],
+        vec![is(Working), tells(Completed, "1", &large)],
+    ];
+    for acts in ends {
+        let bench = Bench::with(TurnPolicy { largest: 1000, ..TurnPolicy::default() });
+        let error = bench.run(&Arc::new(Scripted::streaming().on_stream(acts))).await.unwrap_err();
+        assert_eq!(&*error.code(), "mas::turn::too_large");
+    }
+}
+
+/// What takes the place of what was there is no more than that, however often it comes.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_told_again_and_again_is_no_larger_for_it() {
+    let whole = "x".repeat(600);
+    let grows = |n: usize| &whole[..n * 30];
+    let ways: [Vec<Act>; 4] = [
+        (1..=20).map(|n| tells(Working, &n.to_string(), grows(n))).collect(),
+        (1..=20).map(|n| tells(Working, "1", grows(n))).collect(),
+        (1..=20).map(|n| piece("a", grows(n), false, false)).collect(),
+        (1..=20).map(|n| say(Update::Task(task(Working, &[("a", grows(n))])))).collect(),
+    ];
+    for acts in ways {
+        let acts = [is(Working)].into_iter().chain(acts).chain([turns(Completed)]);
+        let bench = Bench::with(TurnPolicy { largest: 1000, ..TurnPolicy::default() });
+        let reply = bench.run(&Arc::new(Scripted::streaming().on_stream(acts))).await.expect("a reply");
+        assert_eq!(&*mas_contracts::text_of(&reply.parts), whole);
+    }
+}
+
+/// Messages of which the agent names none are as many as there are; what is only said again is one.
+#[tokio::test(start_paused = true)]
+async fn b3_17_messages_without_an_id_do_not_take_each_others_place() {
+    let said =
+        [tells(Working, "", "Hi"), tells(Working, "", "Hello there"), tells(Working, "", "Hello there")];
+    let acts = [is(Working)].into_iter().chain(said).chain([tells(Working, "", "Bye"), turns(Completed)]);
+    same_text(acts, "Hi\nHello there\nBye").await;
+}
