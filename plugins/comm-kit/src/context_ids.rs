@@ -25,6 +25,9 @@ pub const IDENTITY_SECRETS: [&str; 2] = ["MAS_IDENTITY_SECRET", "A4H_IDENTITY_SE
 /// How many conversations are remembered; the one that was not used for longest is forgotten first.
 const REMEMBERED: usize = 10_000;
 
+/// The code of the error for an answer in another conversation than the fixed one.
+pub(crate) const ELSEWHERE: &str = "mas::turn::context";
+
 /// What keeps these ids apart from whatever else is made with the secret.
 const TAG: &[u8] = b"a2a-context-id/v1\0";
 
@@ -60,6 +63,8 @@ pub(crate) struct Context {
     pub(crate) id: Option<Arc<str>>,
     /// Whether no answer came in this conversation yet, as far as is remembered.
     pub(crate) is_first: bool,
+    /// Whether no other will do.
+    pub(crate) is_fixed: bool,
 }
 
 impl ContextIds {
@@ -118,7 +123,7 @@ impl ContextIds {
             Source::Server => known.flatten(),
             Source::Fixed(id) => Some(id.clone()),
         };
-        Context { id, is_first }
+        Context { id, is_first, is_fixed: matches!(self.source, Source::Fixed(_)) }
     }
 
     /// Takes in that `agent` answered the conversation `key` in `heard`, if it said where; `sent` is what was asked for.
@@ -139,7 +144,7 @@ impl ContextIds {
                 ErrorKind::Failed,
                 format!("`{agent}` answered in another conversation, `{heard}`, than it was asked in"),
             )
-            .with_code("mas::turn::context")
+            .with_code(ELSEWHERE)
             .with_delivery(Delivery::Answered)),
             (_, Some(heard)) => {
                 self.adopted().put(key, Some(heard.clone()));

@@ -51,7 +51,7 @@ fn b3_02_b3_06_a_forgotten_conversation_has_its_derived_id_again() {
     assert_eq!(derived, ContextIds::derived(b"s").get("fares", "k1"));
     let theirs = Arc::from("theirs");
     ids.settle("fares", "k1", derived.id.as_deref(), Some(&theirs)).expect("it is adopted");
-    assert_eq!(ids.get("fares", "k1"), Context { id: Some(theirs), is_first: false });
+    assert_eq!(ids.get("fares", "k1"), Context { id: Some(theirs), is_first: false, is_fixed: false });
     ids.settle("fares", "k2", None, None).expect("it is as it was sent");
     assert_eq!(ids.get("fares", "k1"), derived);
 }

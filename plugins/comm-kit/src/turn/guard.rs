@@ -198,8 +198,12 @@ impl Farewell {
     }
 }
 
-/// The task to cancel after this first word: none that is over or waits for a person.
+/// The task to cancel after this first word: none that is over or waits for a person, nor one without a name.
 fn to_cancel(opened: &Opened) -> Option<Arc<str>> {
+    running(opened).filter(|task| !task.is_empty())
+}
+
+fn running(opened: &Opened) -> Option<Arc<str>> {
     let first = match opened {
         Opened::Answer(Answer::Task(task)) => return is_running(task.status.state).then(|| task.id.clone()),
         Opened::Answer(Answer::Message(_)) => return None,

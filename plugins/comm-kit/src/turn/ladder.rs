@@ -13,7 +13,7 @@ use super::{
     fold::{Fold, Stage},
     guard::{Guard, Terms},
 };
-use crate::retry::Jitter;
+use crate::{context_ids::ELSEWHERE, retry::Jitter};
 
 /// How long a question about a task may take.
 const ASKED: Duration = Duration::from_secs(30);
@@ -119,7 +119,7 @@ impl<'a> Ladder<'a> {
             }
             Ok(Err(error)) => {
                 // What this side gives up itself goes on elsewhere unless it is told.
-                if error.kind() != ErrorKind::Limit {
+                if error.kind() != ErrorKind::Limit && error.code() != ELSEWHERE {
                     self.guard.end();
                 }
                 Err(error)

@@ -38,8 +38,8 @@ impl Ladder<'_> {
             history_length: Some(0),
             traceparent: self.cx.scope().tree.traceparent().cloned(),
         };
-        // A conversation that went on before may not begin anew unnoticed.
-        let mut may_rename = context.is_first || message.task.is_some();
+        // A conversation that went on before may not begin anew unnoticed, nor one that has to be this one elsewhere.
+        let mut may_rename = !context.is_fixed && (context.is_first || message.task.is_some());
         let mut streams = policy.stream && self.upstream.streams();
         loop {
             let out = Arc::new(message.clone());

@@ -310,3 +310,21 @@ async fn b3_05_ids_may_be_the_agents_or_fixed() {
     insta::assert_snapshot!(error.message(), @"`fares` answered in another conversation, `theirs`, than it was asked in");
     assert_eq!(agent.contexts(), vec![Some("mine".to_owned()); 3]);
 }
+
+/// What has to be in one conversation is not sent into another, and is called back from there.
+#[tokio::test(start_paused = true)]
+async fn b3_05_a_fixed_id_is_not_left_out() {
+    let fixed = || bench(ContextMode::Fixed("mine".into()), &[]);
+    let agent = Arc::new(Scripted::blocking().on_send(Then::now(Err(refused(ErrorKind::Invalid)))));
+    let error = fixed().run(&agent).await.expect_err("it is refused");
+    assert_eq!((error.delivery(), agent.names()), (Delivery::Rejected, vec!["send"]));
+
+    let mut task = task_of(Working, None, &[]);
+    task.context = "theirs".into();
+    let agent = Scripted::blocking().on_send(Then::now(Ok(Answer::Task(Arc::new(task)))));
+    let agent = Arc::new(agent.on_cancel(Then::now(Ok(Arc::new(task_of(TaskState::Canceled, None, &[]))))));
+    let bench = fixed();
+    let error = bench.run(&agent).await.expect_err("another conversation");
+    bench.engine.close().await;
+    assert_eq!((&*error.code(), agent.names()), ("mas::turn::context", vec!["send", "cancel"]));
+}
