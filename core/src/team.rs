@@ -190,16 +190,26 @@ impl Team {
         }
     }
 
-    /// Releases what tools and backends hold, such as child processes and connections, all at once. To be
-    /// called when no turn runs any more.
+    /// Releases what tools and backends hold, all at once. To be called when no turn runs any more.
     pub async fn close(&self) {
+        join(self.close_tools(), self.close_comms()).await;
+    }
+
+    /// Releases what tools hold, such as child processes. To be called when no turn runs any more.
+    pub async fn close_tools(&self) {
         let Ok(agents) = self.agents() else { return };
-        let agents = || agents.by_id.values();
-        let tools = join_all(agents().flat_map(|agent| agent.toolbox.sources()).map(|tools| tools.close()));
-        let comms =
-            join_all(agents().flat_map(|agent| agent.routes.values()).map(|route| route.comm.close()));
-        let (_, closed) = join(tools, comms).await;
-        for error in closed.into_iter().filter_map(Result::err) {
+        join_all(agents.by_id.values().flat_map(|agent| agent.toolbox.sources()).map(|tools| tools.close()))
+            .await;
+    }
+
+    /// Releases what backends hold, once they have said what is still to be said, such as that a task is given up. To
+    /// be called when no turn runs any more.
+    pub async fn close_comms(&self) {
+        let Ok(agents) = self.agents() else { return };
+        let routes = agents.by_id.values().flat_map(|agent| agent.routes.values());
+        for error in
+            join_all(routes.map(|route| route.comm.close())).await.into_iter().filter_map(Result::err)
+        {
             tracing::warn!("a backend is not closed in order: {error:#}");
         }
     }

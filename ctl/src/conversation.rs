@@ -21,6 +21,7 @@ use crate::{
     exposing,
     report::RunReport,
     setup,
+    stop::Stop,
     surroundings::Surroundings,
     turns::Turns,
 };
@@ -28,8 +29,11 @@ use crate::{
 /// How long callers from outside may take to finish once the conversation is over.
 const DRAIN: Duration = Duration::from_secs(2);
 
-/// How long tools and backends may take to end.
+/// How long tools may take to end.
 const CLOSE_GRACE: Duration = Duration::from_millis(150);
+
+/// How long agents elsewhere may take to hear that their tasks are given up. Without such tasks nobody waits.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// What differs between `run-mas` and `chat`.
 #[derive(Clone, Copy, Debug)]
@@ -116,7 +120,18 @@ pub(crate) async fn converse(
 /// Releases what a team holds, and writes the rest of its events.
 pub(crate) async fn close(team: &Team) {
     // What does not end in time ends with the program.
-    let _ = tokio::time::timeout(CLOSE_GRACE, team.close()).await;
+    let tools = tokio::time::timeout(CLOSE_GRACE, team.close_tools());
+    let mut stop = Stop::new();
+    let comms = async {
+        tokio::select! {
+            biased;
+            () = team.close_comms() => {}
+            // Who interrupts again waits for nobody.
+            _ = stop.signalled() => {}
+            () = tokio::time::sleep(FAREWELL) => {}
+        }
+    };
+    let _ = tokio::join!(tools, comms);
     for observer in team.observers() {
         if let Err(error) = observer.flush().await {
             console::err(&format!("warning: the event log is not complete: {error:#}\n"));

@@ -50,8 +50,16 @@ impl Stop {
     }
 
     /// Waits for a reason to end. Safe to drop and call again.
-    #[cfg(unix)]
     pub(crate) async fn requested(&mut self) -> Ending {
+        tokio::select! {
+            reason = self.signalled() => Ending::Asked(reason),
+            () = console::unread() => Ending::Unread,
+        }
+    }
+
+    /// Waits until somebody asks for the end. Safe to drop and call again.
+    #[cfg(unix)]
+    pub(crate) async fn signalled(&mut self) -> CancelReason {
         async fn received(signal: &mut Option<tokio::signal::unix::Signal>) {
             let arrived = match signal {
                 Some(signal) => signal.recv().await,
@@ -62,18 +70,17 @@ impl Stop {
             }
         }
         tokio::select! {
-            () = received(&mut self.interrupt) => Ending::Asked(CancelReason::Requested),
-            () = received(&mut self.terminate) => Ending::Asked(CancelReason::Shutdown),
-            () = console::unread() => Ending::Unread,
+            () = received(&mut self.interrupt) => CancelReason::Requested,
+            () = received(&mut self.terminate) => CancelReason::Shutdown,
         }
     }
 
-    /// Waits for a reason to end. Safe to drop and call again.
+    /// Waits until somebody asks for the end. Safe to drop and call again.
     #[cfg(not(unix))]
-    pub(crate) async fn requested(&mut self) -> Ending {
-        tokio::select! {
-            Ok(()) = tokio::signal::ctrl_c() => Ending::Asked(CancelReason::Requested),
-            () = console::unread() => Ending::Unread,
+    pub(crate) async fn signalled(&mut self) -> CancelReason {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
         }
+        CancelReason::Requested
     }
 }
