@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tracing::Metadata;
 use tracing_subscriber::{filter::LevelFilter, fmt::MakeWriter};
 
-use crate::cursor::Cursor;
+use crate::{cursor::Cursor, harmless::harmless};
 
 /// Sends logs to stderr.
 pub(crate) fn log_to_stderr(verbose: u8) {
@@ -44,11 +44,19 @@ pub(crate) type Above = Arc<Mutex<dyn FnMut(String) + Send>>;
 
 static EDITED: Mutex<Option<Above>> = Mutex::new(None);
 
-/// Writes to stdout. What cannot be written is remembered: see [`failure`].
+/// Writes to stdout. What cannot be written is remembered: see [`failure`]. To a terminal, nothing is written that does
+/// more there than to be read.
 pub(crate) fn out(text: &str) {
     let mut cursor = cursor();
-    write_out(text);
-    cursor.printed(text);
+    let text = if io::stdout().is_terminal() { harmless(text) } else { text.into() };
+    write_out(&text);
+    cursor.printed(&text);
+}
+
+/// Tells the terminal to do something.
+pub(crate) fn control(sequence: &str) {
+    let _cursor = cursor();
+    write_out(sequence);
 }
 
 /// Ends the line on stdout, if one is begun.
@@ -94,11 +102,13 @@ pub(crate) fn failure() -> Option<io::ErrorKind> {
     FAILURE.get().copied().filter(|kind| *kind != io::ErrorKind::BrokenPipe)
 }
 
-/// Writes to stderr. On a terminal that shows stdout too, it begins on a line of its own.
+/// Writes to stderr, nothing that does more than to be read. On a terminal that shows stdout too, it begins on a line of
+/// its own.
 pub(crate) fn err(text: &str) {
     if text.is_empty() {
         return;
     }
+    let text = &*harmless(text);
     let above = EDITED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     if let Some(above) = above {
         let mut print = above.lock().unwrap_or_else(PoisonError::into_inner);

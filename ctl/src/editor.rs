@@ -208,7 +208,7 @@ impl Mode {
 
     fn restore(&self) {
         // What was pasted comes plain again; the editor switched it on.
-        console::out("\u{1b}[?2004l");
+        console::control("\u{1b}[?2004l");
         let _ = nix::sys::termios::tcsetattr(io::stdin(), nix::sys::termios::SetArg::TCSANOW, &self.0);
     }
 }

@@ -18,6 +18,7 @@ mod dotenv;
 mod editor;
 mod exit;
 mod exposing;
+mod harmless;
 mod history;
 mod prompts;
 mod report;

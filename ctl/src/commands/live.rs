@@ -11,7 +11,9 @@ use mas_core::{
 use serde_json::{Map, Value, json};
 
 use super::plan::table;
-use crate::{conversation::build_context, report::ErrorReport, surroundings::Surroundings};
+use crate::{
+    conversation::build_context, harmless::on_one_line, report::ErrorReport, surroundings::Surroundings,
+};
 
 /// How long an agent may take to say what it is.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -57,7 +59,7 @@ impl Live {
         let rows = self.rows.iter().map(|row| {
             let (is, would) = match &row.outcome {
                 Ok(probe) => (named(probe), used(probe)),
-                Err(error) => ("-".to_owned(), format!("nothing: {}", error.message)),
+                Err(error) => ("-".to_owned(), format!("nothing: {}", on_one_line(&error.message))),
             };
             vec![row.agent.clone(), is, would]
         });
@@ -92,11 +94,11 @@ impl Row {
 /// Name and version, as it says itself.
 fn named(probe: &Probe) -> String {
     let parts: Vec<&str> = [&probe.name, &probe.version].into_iter().flatten().map(|part| &**part).collect();
-    if parts.is_empty() { "-".to_owned() } else { parts.join(" ") }
+    if parts.is_empty() { "-".to_owned() } else { on_one_line(&parts.join(" ")) }
 }
 
 fn used(probe: &Probe) -> String {
     let mut parts: Vec<String> = probe.route.iter().map(|(key, value)| format!("{key} {value}")).collect();
     parts.push(if probe.stream { "streaming".to_owned() } else { "no streaming".to_owned() });
-    parts.join(", ")
+    on_one_line(&parts.join(", "))
 }

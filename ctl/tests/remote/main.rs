@@ -26,3 +26,4 @@ mod sdk;
 #[path = "../cli/serving.rs"]
 mod serving;
 mod team;
+mod wild;
