@@ -21,11 +21,9 @@ pub(super) fn check_bindings(
         let mut earlier = bindings.iter().take(at);
         if let Some(first) = earlier.find(|first| first.agent == *agent) {
             let message = format!("`{}` is bound twice", agent.value);
-            report.push(
-                Diagnostic::error("mas::bind::twice", &agent.at, message)
-                    .says("again here")
-                    .label(&first.agent.at, "first bound here"),
-            );
+            // Two sources of one line and of one name would be shown as one.
+            let help = format!("it is bound to {} already: keep one of them", first.url.value);
+            report.push(Diagnostic::error("mas::bind::twice", &agent.at, message).help(help));
         } else if entry == Some(agent.value.as_str()) {
             let message = format!("`{}` is the entry agent, which always runs in this process", agent.value);
             let help = "bind an agent that is delegated to";

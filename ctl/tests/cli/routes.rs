@@ -37,7 +37,7 @@ fn a_binding_that_is_of_no_use_is_told_at_its_place() {
     insta::assert_snapshot!(problems(&["--bind", "bb=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::unused: no agent delegates to `bb` | delegated to: `b`");
     insta::assert_snapshot!(problems(&["--bind", "writer=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::unused: no agent delegates to `writer` | delegated to: `b`");
     insta::assert_snapshot!(problems(&["--bind", "a=a2a://127.0.0.1:9"]), @"--bind:1 mas::bind::entry: `a` is the entry agent, which always runs in this process | bind an agent that is delegated to");
-    insta::assert_snapshot!(problems(&["--bind", "b=a2a://127.0.0.1:9", "--bind", "b=a2a://127.0.0.1:8"]), @"--bind:1 mas::bind::twice: `b` is bound twice |");
+    insta::assert_snapshot!(problems(&["--bind", "b=a2a://127.0.0.1:9", "--bind", "b=a2a://127.0.0.1:8"]), @"--bind:1 mas::bind::twice: `b` is bound twice | it is bound to http://127.0.0.1:9 already: keep one of them");
 }
 
 #[test]

@@ -22,6 +22,13 @@ use serde::{
 
 use mas_contracts::{Error, Result};
 
+/// The seconds of `time` as messages say them: to the hundredth, or as they are below a tenth.
+#[must_use]
+pub fn seconds(time: Duration) -> f64 {
+    let exact = time.as_secs_f64();
+    if exact < 0.1 { exact } else { (exact * 100.0).round() / 100.0 }
+}
+
 /// What a limit must be, for messages.
 const EXPECTED: &str = "seconds above 0, or [connect, read] with two of them";
 
@@ -322,6 +329,13 @@ mod tests {
         assert_eq!(short.remaining(later), secs(2.0));
         assert_eq!(outer.until(later).remaining(began), secs(4.0));
         assert_eq!(outer.until(began + secs(60.0)).end(), outer.end());
+    }
+
+    #[test]
+    fn messages_say_no_more_of_a_limit_than_a_person_reads() {
+        let said = |nanos| seconds(Duration::from_nanos(nanos)).to_string();
+        assert_eq!([2_997_429_775, 994_225_387, 1_500_000_000].map(said), ["3", "0.99", "1.5"]);
+        assert_eq!([20_000_000, 1_000].map(said), ["0.02", "0.000001"]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The card of an agent elsewhere: where it can be reached, and how.
 
+use mas_comm_kit::http::shown;
 use mas_contracts::{Error, ErrorKind, Result};
 use serde_json::Value;
 
@@ -96,11 +97,12 @@ pub(super) fn interfaces(card: &Value) -> Vec<Interface> {
     found
 }
 
-/// The way to take: the newest version, then the binding that is wanted most, then the first of the card.
+/// The way to take: the newest version, then the binding that is wanted most, then the first of the card, which stands
+/// at `place`.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] where the card has no such way, with those that it has.
-pub(crate) fn choose(card: &Value, wanted: &Wanted) -> Result<Chosen> {
+pub(crate) fn choose(card: &Value, place: &str, wanted: &Wanted) -> Result<Chosen> {
     let all = interfaces(card);
     let ranked = all.iter().filter_map(|one| Some((wanted.rank(one)?, one)));
     if let Some((_, best)) = ranked.min_by_key(|(rank, _)| *rank) {
@@ -108,11 +110,16 @@ pub(crate) fn choose(card: &Value, wanted: &Wanted) -> Result<Chosen> {
     }
     let known: Vec<String> =
         all.iter().map(|one| format!("{} {}", one.binding.as_str(), one.version.as_str())).collect();
-    let known = match known.as_slice() {
-        [] => "none that is spoken here".to_owned(),
-        some => some.join(", "),
+    let place = shown(place);
+    let what = match known.as_slice() {
+        [] => format!(
+            "the card at {place} names no way to the agent that is spoken here: JSONRPC, HTTP+JSON or GRPC, in version \
+             1.0 or 0.3"
+        ),
+        some => {
+            format!("the agent cannot be reached that way; the card at {place} names {}", some.join(", "))
+        }
     };
-    let what = format!("the agent cannot be reached that way; its card names {known}");
     Err(Error::new(ErrorKind::Unsupported, what).with_code("mas::a2a::interface"))
 }
 
@@ -169,13 +176,15 @@ mod tests {
                 ("h:1".to_owned(), Binding::Grpc, Version::V03),
             ]
         );
-        let choose = |card: &Value, binding, version| super::choose(card, &Wanted::only(binding, version));
+        let choose = |card: &Value, binding, version| {
+            super::choose(card, "http://h/card", &Wanted::only(binding, version))
+        };
         let best = choose(&union, None, None).expect("a way").interface;
         assert_eq!((best.url.as_str(), best.tenant.as_deref()), ("http://h/rest", Some("t")));
         let error = choose(&union, Some(Binding::Grpc), Some(Version::V1)).expect_err("no such way");
         assert_eq!(
             error.to_string(),
-            "the agent cannot be reached that way; its card names JSONRPC 0.3, HTTP+JSON 1.0, GRPC 0.3"
+            "the agent cannot be reached that way; the card at http://h/card names JSONRPC 0.3, HTTP+JSON 1.0, GRPC 0.3"
         );
     }
 
@@ -186,7 +195,7 @@ mod tests {
     /// What is chosen of a card by default, as `url binding version`.
     fn chosen(card: &Value) -> String {
         let bindings = vec![Binding::JsonRpc, Binding::Rest, Binding::Grpc];
-        match choose(card, &Wanted { bindings, version: None }) {
+        match choose(card, "http://h/card", &Wanted { bindings, version: None }) {
             Ok(Chosen { interface: it, .. }) => {
                 format!("{} {} {}", it.url, it.binding.as_str(), it.version.as_str())
             }
@@ -203,7 +212,8 @@ mod tests {
             one("HTTP+JSON", "1.0", "http://h/second"),
         ]});
         assert_eq!(chosen(&card), "http://h/rest HTTP+JSON 1.0");
-        let because = |wanted: &Wanted| choose(&card, wanted).map(|it| it.because).unwrap_or_default();
+        let because =
+            |wanted: &Wanted| choose(&card, "http://h/card", wanted).map(|it| it.because).unwrap_or_default();
         let bindings = vec![Binding::Rest, Binding::Grpc];
         assert_eq!(
             because(&Wanted { bindings, version: None }),
@@ -247,7 +257,8 @@ mod tests {
         assert_eq!(chosen(&card), "http://h/ JSONRPC 0.3");
         assert_eq!(
             chosen(&json!({"supportedInterfaces": [{"url": 5}, 7, {}]})),
-            "the agent cannot be reached that way; its card names none that is spoken here"
+            "the card at http://h/card names no way to the agent that is spoken here: JSONRPC, HTTP+JSON or GRPC, in version \
+             1.0 or 0.3"
         );
     }
 }

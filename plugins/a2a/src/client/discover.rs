@@ -119,7 +119,14 @@ fn card(whole: &Whole, at: &Place, secrets: &Secrets) -> Result<Result<Found>> {
     }
     if !whole.is_success() {
         let retry = if matches!(status, 500..=599 | 429) { Retry::Backoff } else { Retry::Never };
-        let what = format!("there is no card at {place} (HTTP {status})");
+        let what = match status {
+            401 => format!(
+                "the card at {place} is shown only to callers with credentials (HTTP 401); they go in a header, such \
+                 as `Authorization`"
+            ),
+            403 => format!("the card at {place} is not shown to this caller (HTTP 403)"),
+            _ => format!("the card at {place} cannot be had (HTTP {status})"),
+        };
         return Err(refused(failure::kind_of(status), what).with_retry(retry));
     }
     let bytes = &whole.body;

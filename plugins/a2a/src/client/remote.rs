@@ -48,7 +48,8 @@ impl Remote {
         let look = discover::look(&wire, &places, options.timeout);
         let found = within(&*cx.clock, options.timeout, look).await?;
         let wanted = card::Wanted::only(options.binding, options.version);
-        let interface = card::choose(&found.card, &wanted)?.interface.beside(&found.place.url);
+        let interface =
+            card::choose(&found.card, &found.place.url, &wanted)?.interface.beside(&found.place.url);
         let line = Line::new(wire, interface, options.bounds)?;
         Ok(Self { line, card: found.card, clock: cx.clock.clone(), timeout: options.timeout })
     }

@@ -7,6 +7,7 @@ use std::{
 
 use mas_comm_kit::{
     http::{HeaderText, shown},
+    phases::seconds,
     turn::Upstream,
 };
 use mas_contracts::{BuildContext, CallContext, Clock, Delivery, Error, ErrorKind, Result};
@@ -259,7 +260,7 @@ impl Finder {
             Some(seal) => seal.checked(card, place).await?,
             None => card,
         };
-        let mut chosen = choose(&card, &self.wanted)?;
+        let mut chosen = choose(&card, place, &self.wanted)?;
         chosen.interface = chosen.interface.beside(place);
         self.reached(card, found, chosen, known)
     }
@@ -297,7 +298,7 @@ impl Finder {
             Source::At(places) => places.first().map(|place| shown(&place.url)).unwrap_or_default(),
             Source::Given(_) => String::new(),
         };
-        let what = format!("the card at {place} did not come within {} s", limit.as_secs_f32());
+        let what = format!("the card at {place} did not come within {} s", seconds(limit));
         Error::new(ErrorKind::Timeout, what).with_code("mas::a2a::card")
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use mas_contracts::{Clock, Delivery, Error, ErrorKind, Result, Retry};
 
 use super::{Body, Request, Response, Transport, shown};
-use crate::phases::RequestLimits;
+use crate::phases::{RequestLimits, seconds};
 
 /// A transport whose answers may not be silent for longer than [`RequestLimits::read`]: neither before their head, where
 /// connecting comes on top, nor between two pieces of the body. How long a whole call takes is [`ask`](super::ask)'s.
@@ -65,7 +65,7 @@ async fn within<T>(clock: &dyn Clock, limit: Duration, work: impl Future<Output 
 }
 
 fn silent(place: &str, limit: Duration) -> Error {
-    let text = format!("`{place}` was silent for {} s", limit.as_secs_f32());
+    let text = format!("`{place}` was silent for {} s", seconds(limit));
     Error::new(ErrorKind::Timeout, text)
         .with_code("mas::http::timeout")
         .with_delivery(Delivery::Unknown)

@@ -6,6 +6,7 @@ use mas_contracts::{Clock, Delivery, Error, ErrorKind, Result, Retry};
 use reqwest::Url;
 
 use super::{HeaderText, Request, Response, Transport, shown};
+use crate::phases::seconds;
 
 /// What a whole call may take.
 #[derive(Clone, Copy)]
@@ -66,7 +67,7 @@ pub async fn ask(transport: &dyn Transport, request: &Request, bounds: &Bounds<'
         biased;
         done = followed(transport, request, bounds) => done,
         () = bounds.clock.sleep_until(end) => {
-            let (place, time) = (shown(&request.url), bounds.timeout.as_secs_f32());
+            let (place, time) = (shown(&request.url), seconds(bounds.timeout));
             let place = request.secrets().scrub(&place).into_owned();
             Err(Error::new(ErrorKind::Timeout, format!("`{place}` did not answer within {time} s"))
                 .with_code("mas::http::timeout")

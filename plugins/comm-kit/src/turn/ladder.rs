@@ -13,7 +13,7 @@ use super::{
     fold::{Fold, Stage},
     guard::{Guard, Terms},
 };
-use crate::{context_ids::ELSEWHERE, retry::Jitter};
+use crate::{context_ids::ELSEWHERE, phases::seconds, retry::Jitter};
 
 /// How long a question about a task may take.
 const ASKED: Duration = Duration::from_secs(30);
@@ -348,7 +348,7 @@ impl<'a> Ladder<'a> {
 
     fn late(&self) -> Error {
         let limit = self.cx.deadline().saturating_duration_since(self.began);
-        let what = format!("no end within {} s", limit.as_secs_f64());
+        let what = format!("no end within {} s", seconds(limit));
         let error = Error::new(ErrorKind::Timeout, what).with_code("mas::turn::timeout");
         self.told(&error.with_delivery(Delivery::Unknown))
     }
@@ -373,7 +373,7 @@ fn cut() -> Error {
 }
 
 fn silent(limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("nothing was heard for {} s", limit.as_secs_f64()))
+    Error::new(ErrorKind::Timeout, format!("nothing was heard for {} s", seconds(limit)))
         .with_code("mas::turn::silent")
         .with_delivery(Delivery::Unknown)
 }

@@ -42,12 +42,18 @@ async fn b4_both_well_known_names_are_tried() {
         assert_eq!(&*say(&comm(peer.url(), &json!({})), "hi").await.unwrap().text(), "answer");
         assert_eq!(peer.asked(), [NEW, OLD, "SendMessage"], "{status}");
     }
-    for (status, kind) in
-        [(401, ErrorKind::Unauthenticated), (403, ErrorKind::Denied), (500, ErrorKind::Failed)]
-    {
+    let credentials =
+        "is shown only to callers with credentials (HTTP 401); they go in a header, such as `Authorization`";
+    for (status, kind, why) in [
+        (401, ErrorKind::Unauthenticated, credentials),
+        (403, ErrorKind::Denied, "is not shown to this caller (HTTP 403)"),
+        (500, ErrorKind::Failed, "cannot be had (HTTP 500)"),
+    ] {
         let peer = Peer::new(move |_| vec![Act::answer(status, "text/plain", "")]).await;
         let error = say(&comm(peer.url(), &json!({})), "hi").await.unwrap_err();
         assert_eq!((error.kind(), error.delivery()), (kind, Delivery::NotSent), "{error:?}");
+        let url = peer.url();
+        assert_eq!(error.to_string(), format!("the card at {url}/.well-known/agent-card.json {why}"));
         assert_eq!(peer.asked(), [NEW]);
     }
     let peer = Peer::new(|_| vec![Act::answer(404, "text/plain", "")]).await;
