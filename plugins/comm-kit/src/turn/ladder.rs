@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mas_contracts::{CallContext, Delivery, Error, ErrorKind, EventKind, Outbound, Reply, Result, Retry};
+use mas_contracts::{
+    CallContext, Delivery, Error, ErrorKind, EventKind, Outbound, Reply, Result, Retry, Task,
+};
 
 use super::{
     Heard, TurnEngine, Update, Updates, Upstream,
@@ -229,7 +231,7 @@ impl<'a> Ladder<'a> {
             }
             self.rung = Rung::Get;
             let Some(task) = self.fold.task().cloned() else { return Err(self.told(&cut())) };
-            let got = self.within(ASKED, self.upstream.get(&task, Some(0))).await;
+            let got = self.look(&task).await;
             pause = next;
             match got.unwrap_or_else(|| Err(silent(ASKED))) {
                 Ok(task) => {
@@ -246,6 +248,11 @@ impl<'a> Ladder<'a> {
             }
             next = terms.after(next);
         }
+    }
+
+    /// Asks for a task once; nothing where it takes too long.
+    pub(super) async fn look(&self, task: &str) -> Option<Result<Arc<Task>>> {
+        self.within(ASKED, self.upstream.get(task, Some(0))).await
     }
 
     /// A pause that leaves time for a last look before the deadline.

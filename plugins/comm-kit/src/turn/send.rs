@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mas_contracts::{ErrorKind, EventKind, Outbound, Result, Speaker, TaskMessage};
 
 use super::{
-    Ask, Updates,
+    Ask, Update, Updates,
     failure::Rung,
     ladder::{Conversation, Ladder},
     metadata,
@@ -53,7 +53,14 @@ impl Ladder<'_> {
             };
             let names_nothing = message.task.is_none();
             match error.kind() {
-                _ if !error.may_resend() => return Err(self.told(&error)),
+                _ if !error.may_resend() => {
+                    self.conversation = Some(Conversation { key, id: message.context, settled: false });
+                    let arrived = match &message.task {
+                        Some(task) => self.has_gone_on(task).await?,
+                        None => false,
+                    };
+                    return if arrived { Ok(None) } else { Err(self.told(&error)) };
+                }
                 ErrorKind::Unsupported | ErrorKind::NotFound if streams => streams = false,
                 ErrorKind::NotFound if !names_nothing => return Err(self.told(&error)),
                 ErrorKind::Invalid | ErrorKind::NotFound if may_rename && message.context.is_some() => {
@@ -65,6 +72,17 @@ impl Ladder<'_> {
                 _ => return Err(self.told(&error)),
             }
         }
+    }
+
+    /// Whether a task that waited for the message goes on, so that the message has arrived, whatever became of its
+    /// answer. One that still waits tells nothing.
+    async fn has_gone_on(&mut self, task: &Arc<str>) -> Result<bool> {
+        let Some(Ok(found)) = self.look(task).await else { return Ok(false) };
+        if found.status.state.is_interrupted() {
+            return Ok(false);
+        }
+        self.take(Update::Task(found))?;
+        Ok(true)
     }
 
     fn opened(&mut self, opened: Opened) -> Result<Option<Box<dyn Updates>>> {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use mas_comm_kit::turn::{Answer, TurnPolicy, Update};
-use mas_contracts::{End, ErrorKind, Interruption, InterruptionKind, Outbound, Part, Reply, TaskState};
+use mas_contracts::{
+    Delivery, End, ErrorKind, Interruption, InterruptionKind, Outbound, Part, Reply, TaskState,
+};
 
 use crate::kit::{
     Act, Bench, Scripted, Then, is, outbound, piece, refused, say, secs, task, task_of, tells, turns,
@@ -112,6 +114,23 @@ async fn b3_23_a_task_that_waits_for_credentials_is_left_alone() {
         bench.engine.close().await;
         assert_eq!(agent.names(), ["stream"]);
     }
+}
+
+/// An answer that is not answered is not said again: its task tells whether it arrived.
+#[tokio::test(start_paused = true)]
+async fn b3_24_an_answer_whose_stream_is_cut_is_looked_for_at_its_task() {
+    let agent =
+        Scripted::streaming().on_stream([]).on_get(Then::now(Ok(task(Completed, &[("a", "Monday")]))));
+    let agent = Arc::new(agent);
+    let reply = Bench::new().send(&agent, resumes()).await.unwrap();
+    assert_eq!((reply.end.clone(), &*reply.text()), (End::Done, "Monday"));
+    assert_eq!(agent.names(), ["stream", "get"]);
+
+    let waits = Ok(Arc::new(task_of(InputRequired, Some("Which day?"), &[])));
+    let agent = Arc::new(Scripted::streaming().on_stream([]).on_get(Then::now(waits)));
+    let error = Bench::new().send(&agent, resumes()).await.unwrap_err();
+    assert_eq!((error.kind(), error.delivery()), (ErrorKind::Unavailable, Delivery::Unknown));
+    assert_eq!(agent.names(), ["stream", "get"], "it is not said again");
 }
 
 /// An answer to a question names task and conversation; the state from before the answer does not count.
