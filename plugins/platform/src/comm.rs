@@ -209,7 +209,8 @@ impl Sessions {
 impl AgentCommContract for Comm {
     fn capability(&self) -> Capability {
         let task = self.sessions.kind == ResponseKind::Task;
-        Capability { stream: false, attach: task, cancel: task, dedupes: false }
+        // A task shows what there is of it each time that it is asked for.
+        Capability { stream: task, attach: task, cancel: task, dedupes: false }
     }
 
     async fn send(&self, cx: &CallContext, to: &Peer, message: Outbound) -> Result<Reply> {

@@ -212,7 +212,7 @@ async fn a_task_nobody_waits_for_is_cancelled() {
 async fn tasks_are_attached_to_and_cancelled_where_there_are_any() {
     let bench = Bench::new(json!({"response_kind": "task", "task_poll_interval": 0.01})).await;
     let can = bench.comm.capability();
-    assert!(can.attach && can.cancel && !can.stream && !can.dedupes);
+    assert!(can.attach && can.cancel && can.stream && !can.dedupes);
     bench.say(&bench.cx(10.0), vec![Part::text("work")]).await.unwrap();
     let task = |id: &str| TaskRef { peer: "quarterly".into(), task: id.into() };
     let cx = bench.cx(10.0);
