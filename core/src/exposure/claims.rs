@@ -25,7 +25,7 @@ pub(super) struct Member<'a> {
 /// Checks that what a wiring exposes can be bound together. Nothing is opened for it.
 ///
 /// # Errors
-/// Every problem at its place, as of [`ExposurePlan::of`].
+/// Every problem at its place, as of [`ExposurePlan::of`](super::ExposurePlan::of).
 pub fn check_sockets(
     wiring: &Wiring<'_>,
     registry: &Registry,
