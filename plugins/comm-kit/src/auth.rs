@@ -58,7 +58,7 @@ pub struct Shown {
     pub headers: Vec<(String, HeaderText)>,
     /// Fields of the query.
     pub query: Vec<(String, Secret)>,
-    tokens: Vec<(Arc<Tokens>, Secret)>,
+    tokens: Vec<(Arc<Tokens>, Arc<Secret>)>,
 }
 
 impl Shown {

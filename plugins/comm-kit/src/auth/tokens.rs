@@ -2,20 +2,17 @@
 
 use std::{
     fmt,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use mas_contracts::{BuildContext, Clock, Delivery, Error, Result};
-use tokio::sync::Mutex;
 
 use super::answer;
 use crate::{
     Secret, Secrets,
+    access::{AccessCache, Expiry, Lookup},
     http::{self, Bounds, HeaderText, Request, Settings, Transport, encoded, keeps_secrets, shown},
 };
 
@@ -66,19 +63,9 @@ pub struct Tokens {
     client: ClientCredentials,
     transport: Arc<dyn Transport>,
     clock: Arc<dyn Clock>,
-    current: RwLock<Option<Current>>,
-    /// How many fetches have failed.
-    failures: AtomicU64,
-    /// Held by who fetches; why the last fetch failed.
-    fetching: Mutex<Option<Error>>,
-}
-
-#[derive(Clone)]
-struct Current {
-    token: Secret,
-    /// The one before, which an answer may still tell of.
-    before: Option<Secret>,
-    until: Instant,
+    cache: AccessCache<(), Secret>,
+    /// The last two tokens, which an answer may tell of.
+    told: Mutex<[Option<Secret>; 2]>,
 }
 
 impl Tokens {
@@ -111,8 +98,10 @@ impl Tokens {
             );
             return Err(Error::invalid(text).with_code("mas::oauth::url"));
         }
-        let (current, failures, fetching) = (RwLock::default(), AtomicU64::new(0), Mutex::default());
-        Ok(Self { client, transport, clock, current, failures, fetching })
+        // How long before its end a token is replaced depends on its life, so that it is known here.
+        let expiry = Expiry { skew: Duration::ZERO, ttl: UNTOLD };
+        let cache = AccessCache::new(clock.clone(), expiry, 1);
+        Ok(Self { client, transport, clock, cache, told: Mutex::default() })
     }
 
     /// A token that is good: the current one, else a fresh one. Callers who need a fresh one at the same time wait for
@@ -121,58 +110,33 @@ impl Tokens {
     /// # Errors
     /// What the authorization server says (`mas::oauth::refused`), that what it says is no token (`mas::oauth::answer`),
     /// or why it cannot be asked; always [`Delivery::NotSent`].
-    pub async fn get(&self) -> Result<Secret> {
-        if let Some(token) = self.current() {
-            return Ok(token);
-        }
-        let failures = self.failures.load(Relaxed);
-        let mut failed = self.fetching.lock().await;
-        if let Some(token) = self.current() {
-            return Ok(token);
-        }
-        // It failed while this caller waited for it.
-        if let Some(error) = failed.as_ref().filter(|_| self.failures.load(Relaxed) != failures) {
-            return Err(error.clone());
-        }
-        let fetched = self.fetch().await.map_err(|error| error.with_delivery(Delivery::NotSent));
-        if let Err(error) = &fetched {
-            self.failures.fetch_add(1, Relaxed);
-            *failed = Some(error.clone());
-        }
-        let mut fresh = fetched?;
-        let token = fresh.token.clone();
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        fresh.before = current.take().map(|current| current.token);
-        *current = Some(fresh);
-        Ok(token)
+    pub async fn get(&self) -> Result<Arc<Secret>> {
+        let lookup = async {
+            match self.fetch().await {
+                Ok((token, until)) => Lookup::Granted(token, Some(until)),
+                Err(error) => Lookup::Refused(error.with_delivery(Delivery::NotSent)),
+            }
+        };
+        self.cache.get(&(), lookup).await
     }
 
     /// Forgets a token that was refused, unless another one has taken its place already.
-    pub fn forget(&self, refused: &Secret) {
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(current) = current.as_mut().filter(|current| current.token == *refused) {
-            current.until = self.clock.now();
-        }
+    pub fn forget(&self, refused: &Arc<Secret>) {
+        self.cache.drop_value(&(), refused);
     }
 
-    /// What no text may show: the client's secret as it is and as it is sent, and the current token.
+    /// What no text may show: the client's secret as it is and as it is sent, the current token, the one before.
     #[must_use]
     pub fn secrets(&self) -> Secrets {
         let mut secrets = Secrets::new();
         secrets.add(self.client.client_secret.clone());
         secrets.add(Secret::new(self.basic()));
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        for current in current.iter() {
-            secrets.add(current.token.clone());
-            current.before.iter().for_each(|before| secrets.add(before.clone()));
-        }
+        self.told().iter().flatten().for_each(|token| secrets.add(token.clone()));
         secrets
     }
 
-    fn current(&self) -> Option<Secret> {
-        let now = self.clock.now();
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        current.as_ref().filter(|current| now < current.until).map(|current| current.token.clone())
+    fn told(&self) -> MutexGuard<'_, [Option<Secret>; 2]> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Name and secret of the client as the header has them, each encoded as in a form first.
@@ -181,8 +145,9 @@ impl Tokens {
         STANDARD.encode(format!("{}:{}", encoded(client_id), encoded(client_secret.reveal())))
     }
 
-    async fn fetch(&self) -> Result<Current> {
-        let began = self.clock.now();
+    /// A fresh token, and until when it is used, as a time since the Unix epoch.
+    async fn fetch(&self) -> Result<(Secret, Duration)> {
+        let began = self.clock.unix_time();
         let bounds = Bounds { clock: &*self.clock, timeout: LONGEST, largest: LARGEST, redirects: 0 };
         let answer = http::ask(&*self.transport, &self.request(), &bounds).await?;
         let place = shown(&self.client.token_url);
@@ -190,7 +155,9 @@ impl Tokens {
         let lives = granted.lives.unwrap_or(UNTOLD);
         let used = lives.saturating_sub(SKEW.min(lives / 2));
         tracing::debug!("{place} gave a token, which is used for {} s", used.as_secs());
-        Ok(Current { token: granted.token, before: None, until: began.checked_add(used).unwrap_or(began) })
+        let [last, before] = &mut *self.told();
+        *before = last.replace(granted.token.clone());
+        Ok((granted.token, began.saturating_add(used)))
     }
 
     fn request(&self) -> Request {
