@@ -62,11 +62,23 @@ impl Client {
                 wrong(&format!("accepted_output_modes[{at}]"), format!("`{mode}` is no media type"));
             }
         }
+        for (place, first, longest) in [
+            ("poll.max", self.poll.initial, self.poll.max),
+            ("reconnect.backoff[1]", self.reconnect.backoff[0], self.reconnect.backoff[1]),
+        ] {
+            if longest < first {
+                wrong(place, format!("the longest pause is shorter than the first one, {first} s"));
+            }
+        }
         if matches!(&self.context, Context::Fixed(id) if id.trim().is_empty()) {
             wrong("context.fixed", "it is empty".to_owned());
         }
-        if self.identity_secret_env.as_ref().is_some_and(|name| name.trim().is_empty()) {
-            wrong("identity_secret_env", "it is empty".to_owned());
+        match &self.identity_secret_env {
+            Some(name) if name.trim().is_empty() => wrong("identity_secret_env", "it is empty".to_owned()),
+            Some(_) if self.context != Context::Derived => {
+                wrong("identity_secret_env", "it is for `context: derived` only".to_owned());
+            }
+            _ => {}
         }
         match &self.card {
             Some(CardSource::Url(url)) if discover::places(url).is_err() => {

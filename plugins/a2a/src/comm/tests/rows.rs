@@ -28,7 +28,7 @@ fn both() -> Value {
             "capabilities": {"streaming": true, "pushNotifications": true},
             "client": {
                 "card": {"url": "http://h/"}, "card_ttl": 0, "protocol": 1.0, "bindings": ["grpc", "REST"],
-                "stream": "never", "context": {"fixed": "c"}, "identity_secret_env": "MINE",
+                "stream": "never", "context": "derived", "identity_secret_env": "MINE",
                 "reconnect": {"attempts": 0, "backoff": [0.1, 1]}, "stream_idle": 5,
                 "poll": {"initial": 0.5, "factor": 1, "max": 2, "tolerate": 0},
                 "cancel_on_timeout": false, "cancel_on_drop": false, "cancel_timeout": 1,
@@ -150,4 +150,23 @@ fn problems_say_where() {
     assert!(problems(&row)[0].starts_with("timeout: "), "{:?}", problems(&row));
     let row = json!({"url": "http://h", "headers": {"a b": "c"}});
     assert_eq!(problems(&row), ["headers.a b: `a b` is no name of a header"]);
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let client = |client: Value| problems(&json!({"url": "http://h", "a2a": {"client": client}}));
+    for context in [json!("server"), json!({"fixed": "c"})] {
+        assert_eq!(client(json!({"context": context})), Vec::<String>::new());
+        assert_eq!(
+            client(json!({"context": context, "identity_secret_env": "MINE"})),
+            ["a2a.client.identity_secret_env: it is for `context: derived` only"]
+        );
+    }
+    assert_eq!(
+        client(json!({"poll": {"initial": 20}, "reconnect": {"backoff": [2, 1]}})),
+        [
+            "a2a.client.poll.max: the longest pause is shorter than the first one, 20 s",
+            "a2a.client.reconnect.backoff[1]: the longest pause is shorter than the first one, 2 s",
+        ]
+    );
 }
