@@ -186,7 +186,7 @@ async fn a_cancel_while_it_waits_sends_nothing() {
     };
     let (error, ()) = tokio::join!(bench.fails(&cx), stop);
     assert_eq!((error.kind(), error.delivery()), (ErrorKind::Cancelled, Delivery::NotSent));
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    bench.comm.close().await.unwrap();
     assert_eq!(bench.posts(), 0);
 }
 
@@ -196,9 +196,7 @@ async fn a_task_nobody_waits_for_is_cancelled() {
     bench.stand_in().load(World { task_states: Some(vec!["TASK_STATE_WORKING".into()]), ..World::default() });
     let cx = bench.cx(10.0);
     let stop = async {
-        while !bench.sink.kinds().iter().any(|event| matches!(event, EventKind::Accepted { .. })) {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
+        bench.sink.wait_for(|event| matches!(event.kind, EventKind::Accepted { .. })).await;
         cx.cancel().cancel(CancelReason::Requested);
     };
     let (error, ()) = tokio::join!(bench.fails(&cx), stop);
