@@ -63,8 +63,8 @@ pub(crate) enum Revalidated {
     New(Found),
 }
 
-/// The first card at these places, each asked for `limit` at most. Nothing of it is a message to the agent, so that every error says that nothing was
-/// sent.
+/// The first card at these places, each asked for `limit` at most. Nothing of it is a message to the agent, so that
+/// every error says that nothing was sent.
 ///
 /// # Errors
 /// [`ErrorKind::NotFound`] where none of them has one, [`ErrorKind::Unauthenticated`] where a place wants to know who
