@@ -8,9 +8,8 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 use async_trait::async_trait;
 use mas_a2a as _;
 use mas_contracts::{
-    AgentCommContract, AgentHost, AgentProfile, Builder, CallContext, Capability, Category, Descriptor,
-    Exposure, HostedEndpoint, Outbound, Peer, Probe, Reply, Result, Serving, Stop, StoreContract, TaskRef,
-    inventory,
+    AgentCommContract, Builder, CallContext, Capability, Category, Descriptor, Exposure, Outbound, Peer,
+    Probe, Reply, Result, Serving, Stop, StoreContract, TaskRef, inventory,
 };
 use mas_platform as _;
 use mas_platform_stand_in::{Access, Script, Server, StandIn, World};
@@ -39,20 +38,7 @@ async fn serve(host: Arc<ScriptedHost>) -> Box<dyn Exposure> {
         "listen": {"port": 0}, "response_kinds": ["message", "task"], "message_limit": 90,
         "security": {"platform": {"bearer": {"tokens": {"caller": SECRET}}}},
     });
-    let endpoint = |agent: Arc<str>| HostedEndpoint {
-        entry: *agent == *"peer",
-        profile: AgentProfile {
-            id: agent.clone(),
-            name: agent.clone(),
-            version: "1.0.0".into(),
-            description: "Does what it does.".into(),
-            ..AgentProfile::default()
-        },
-        params: json!({"usage": "deploy", "a2a": a2a}),
-        agent,
-        base: Path::new("/").into(),
-    };
-    let endpoints: Vec<_> = host.agents().into_iter().map(endpoint).collect();
+    let endpoints = host.endpoints(&a2a, Path::new("/"));
     let tasks = store.tasks().expect("tasks");
     let serving = Serving { build, host, tasks, foreground: true };
     match builder(Category::AgentExpose, "a2a") {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     bench::Bench,
-    kit::{RELAYS, bound, caller, served, tasks},
+    kit::{RELAYS, bound, caller, interrupt_at_work, served, tasks},
     sdk,
 };
 
@@ -163,14 +163,7 @@ fn play(bench: &Bench, bind: &str, way: &str, files: &str) -> String {
 /// Interrupts a run while its delegate works.
 fn interrupt(bench: &Bench, bind: &str, way: &str) {
     let mut run = run(bench, bind, way, &["--events-stderr", "-q", "wait"]);
-    let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("it has a stderr")).lines();
-    let works = |line: &str| line.contains("\"task_status\"") && line.contains("\"working\"");
-    assert!(lines.any(|line| works(&line.expect("it is text"))), "the delegate never works");
-    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-    lines.for_each(drop);
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    interrupt_at_work(&mut run);
 }
 
 const FOUND: &str = "bare: completed: b says: Found it.";

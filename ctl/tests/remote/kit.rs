@@ -1,6 +1,10 @@
 //! Teams, and those who serve a part of them.
 
-use std::path::Path;
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde_json::Value;
 
@@ -90,4 +94,16 @@ pub(crate) fn tasks(serving: &Serving) -> Vec<Value> {
     let mut tasks = listed["result"]["tasks"].as_array().cloned().unwrap_or_else(|| panic!("{listed}"));
     tasks.reverse();
     tasks
+}
+
+/// Interrupts a run, which tells its events on stderr, while its delegate works; it ends so.
+pub(crate) fn interrupt_at_work(run: &mut Command) {
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(child.stderr.take().expect("it has a stderr")).lines();
+    let works = |line: &str| line.contains("\"task_status\"") && line.contains("\"working\"");
+    assert!(lines.any(|line| works(&line.expect("it is text"))), "the delegate never works");
+    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    lines.for_each(drop);
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
 }

@@ -3,7 +3,6 @@
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     net::{TcpListener, TcpStream},
-    process::{Command, Stdio},
     sync::mpsc::{Receiver, Sender, channel},
     thread,
     time::Duration,
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::{
     bench::Bench,
-    kit::{RELAYS, caller},
+    kit::{RELAYS, caller, interrupt_at_work},
 };
 
 /// How long it takes to hear that a task is given up.
@@ -120,14 +119,7 @@ fn who_interrupts_a_run_leaves_no_task_behind_on_a_slow_line() {
     let (bind, told) = wild();
     let args = ["run-mas", "caller.yaml", "--bind", &bind, "--events-stderr", "-q", "wait"];
     let mut run = bench.command(&args);
-    let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let mut lines = BufReader::new(child.stderr.take().expect("it has a stderr")).lines();
-    let works = |line: &str| line.contains("\"task_status\"") && line.contains("\"working\"");
-    assert!(lines.any(|line| works(&line.expect("it is text"))), "the delegate never works");
-    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill runs").success());
-    lines.for_each(drop);
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    interrupt_at_work(&mut run);
     assert_eq!(told.recv_timeout(Duration::from_secs(10)), Ok(true), "it has gone before it was heard");
 }
 

@@ -15,12 +15,12 @@ use mas_comm_kit::{
 };
 use mas_contracts::{AgentCommContract, BuildContext, Outbound, Part, Peer, Thread, ThreadName};
 use mas_testkit::{
-    Behaviour, CallContextBuilder, RecordingSink, ScriptedHost, build_context,
+    Behaviour, CallContextBuilder, Log, RecordingSink, ScriptedHost, build_context,
     http::{Act, RawServer},
 };
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::{Log, comm, message, serve};
+use support::{comm, message, serve};
 
 const SECRET: &str = "sk-the-key/it+self";
 const HEADER: &str = "the-header-secret";

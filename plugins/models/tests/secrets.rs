@@ -6,10 +6,13 @@ mod support;
 
 use std::path::Path;
 
-use mas_testkit::http::{Act, RawServer};
+use mas_testkit::{
+    Log,
+    http::{Act, RawServer},
+};
 use rstest::rstest;
 use serde_json::{Value, json};
-use support::{Log, Turn, build, build_context, keyed};
+use support::{Turn, build, build_context, keyed};
 
 const KEY: &str = "sk-the-key-itself";
 const HEADER: &str = "the-header-secret";

@@ -1,4 +1,4 @@
-//! The backend and the exposure as a program selects them, and a log that is kept.
+//! The backend and the exposure as a program selects them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "functions that tests share")]
 
@@ -84,35 +84,5 @@ impl TaskStore for Tasks {
 
     async fn list(&self, _: &TaskScope, _: &TaskQuery) -> Result<TaskPage> {
         Ok(TaskPage::default())
-    }
-}
-
-/// What was logged.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// Keeps everything that this thread logs, also what libraries do, until the guard is dropped.
-    pub(crate) fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
-        let log = Self::default();
-        let writer = log.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_env_filter("trace").with_writer(move || writer.clone()).finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

@@ -1,11 +1,7 @@
 //! A turn, and providers, for tests.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)] // a test may stop short
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Instant,
-};
+use std::{path::Path, sync::Arc, time::Instant};
 
 use mas_contracts::{
     Audience, BuildContext, Builder, CallContext, ChatRequest, Completion, Descriptor, Error, EventKind,
@@ -87,35 +83,5 @@ impl Turn {
     /// How many notices there were.
     pub(crate) fn notices(&self) -> usize {
         self.sink.kinds().into_iter().filter(|kind| matches!(kind, EventKind::Notice { .. })).count()
-    }
-}
-
-/// Keeps what is logged.
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl Log {
-    /// Keeps everything that this thread logs, also what libraries do, until the guard is dropped.
-    pub(crate) fn of_this_thread() -> (Self, tracing::subscriber::DefaultGuard) {
-        let log = Self::default();
-        let writer = log.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_env_filter("trace").with_writer(move || writer.clone()).finish();
-        (log, tracing::subscriber::set_default(subscriber))
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-    }
-}
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
     }
 }

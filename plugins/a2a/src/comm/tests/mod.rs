@@ -17,8 +17,8 @@ mod wire;
 use std::{path::Path, sync::Arc, time::Duration};
 
 use mas_contracts::{
-    AgentCommContract, AgentProfile, CallContext, Exposure, HostedEndpoint, Outbound, Part, Peer, Reply,
-    Result, Serving, Thread, ThreadName,
+    AgentCommContract, CallContext, Exposure, Outbound, Part, Peer, Reply, Result, Serving, Thread,
+    ThreadName,
 };
 use mas_testkit::{CallContextBuilder, RecordingSink, ScriptedHost, build_context};
 use serde_json::{Value, json};
@@ -33,26 +33,11 @@ async fn serve(host: &Arc<ScriptedHost>) -> Arc<dyn Exposure> {
 
 /// The same, with more under `a2a` and with the files of a folder.
 async fn serve_by(host: &Arc<ScriptedHost>, more: &Value, base: &Path) -> Arc<dyn Exposure> {
-    use mas_contracts::AgentHost;
-    let host: Arc<dyn AgentHost> = host.clone();
     let mut a2a = json!({"listen": {"port": 0}, "grpc_port": 0});
     a2a.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    let endpoint = |agent: Arc<str>| HostedEndpoint {
-        entry: *agent == *"peer",
-        profile: AgentProfile {
-            id: agent.clone(),
-            name: agent.clone(),
-            version: "1.0.0".into(),
-            description: "Does what it does.".into(),
-            ..AgentProfile::default()
-        },
-        params: json!({"usage": "deploy", "a2a": a2a}),
-        agent,
-        base: base.into(),
-    };
-    let endpoints: Vec<_> = host.agents().into_iter().map(endpoint).collect();
+    let endpoints = host.endpoints(&a2a, base);
     let build = build_context(Path::new("/"), &[]);
-    let serving = Serving { build, host, tasks: Arc::new(Kept::default()), foreground: true };
+    let serving = Serving { build, host: host.clone(), tasks: Arc::new(Kept::default()), foreground: true };
     Arc::new(open::open(&serving, &endpoints).await.unwrap())
 }
 

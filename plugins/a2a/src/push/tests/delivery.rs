@@ -196,7 +196,7 @@ async fn a_webhook_that_is_replaced_gets_what_waits_and_one_that_is_deleted_noth
 
 #[tokio::test(start_paused = true)]
 async fn what_is_logged_holds_no_secret() {
-    let (log, _guard) = Log::of_this_thread();
+    let (log, _guard) = mas_testkit::Log::of_this_thread();
     let url = "https://hooks.example.com/T0/path-key?token=query-key";
     let at = Hooks::new(|number, _| match number {
         0..=4 => Act::Refuse,
