@@ -31,6 +31,7 @@ mod read;
 mod seen;
 mod send;
 mod stream;
+mod take;
 mod tap;
 #[cfg(test)]
 pub(crate) mod tests;
