@@ -98,6 +98,10 @@ impl Exchange<'_> {
                 )
             }
             (404 | 410, _) => format!("there is no A2A agent at `{place}` (HTTP {status}){told}"),
+            (401, _) => format!(
+                "`{place}` answers only callers with credentials (HTTP 401); they go in a header, such as \
+                 `Authorization`{told}"
+            ),
             _ => format!("`{place}` answered with HTTP {status}{told}"),
         };
         let error = Error::new(failure::kind_of(status), what)

@@ -90,6 +90,7 @@ async fn an_agent_says_when_to_come_again_and_how_to_authenticate() {
     let later = error("JSONRPC", head(503, "retry-after: 2\r\n", "<html>")).await;
     assert_eq!(later.retry(), Retry::After(Duration::from_secs(2)));
     let who = error("HTTP+JSON", head(401, "www-authenticate: Bearer realm=\"x\"\r\n", "")).await;
+    assert!(who.message().contains("they go in a header, such as `Authorization`"), "{who}");
     assert!(who.context().any(|pair| pair == ("challenge", "Bearer realm=\"x\"")), "{who:?}");
 }
 
