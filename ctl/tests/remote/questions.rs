@@ -54,15 +54,37 @@ fn a_task_that_waits_is_left_alone_when_the_conversation_ends() {
 }
 
 #[test]
-fn credentials_that_are_needed_are_asked_for_at_the_root() {
+fn credentials_that_are_needed_are_asked_for_at_the_root_and_the_answer_goes_to_the_task_that_waits() {
     let bench = Bench::new(&[]);
     caller(&bench, RELAYS);
-    let auth = "      default: {task_state: auth_required, text: Sign in at the desk.}\n";
+    let auth = "      rules:
+        - prompt: paint it
+          response: {task_state: auth_required, text: Sign in at the desk.}
+        - prompt: signed in
+          response: {task_state: completed, text: It is blue now.}
+      default: {task_state: completed, text: Nothing was painted.}
+";
     let serving = served(&bench, auth, &["--listen", "127.0.0.1:0"]);
     let wait = "infra:spec.endpoints[\"b\"].a2a={client: {auth_wait: 0.2}}";
-    let run = run(&bench, "run-mas", &bound(&serving), &["-q", "go", "--json", "--override", wait]);
-    let turn = &run.json()["turns"][0];
-    assert_eq!((run.code, &turn["status"]), (Some(0), &Value::from("interrupted")), "{}", run.out);
+    let flags = |said: &[&'static str]| {
+        let said = said.iter().flat_map(|text| ["-q", *text]);
+        said.chain(["--json", "--override", wait]).collect::<Vec<_>>()
+    };
+    let asked = run(&bench, "run-mas", &bound(&serving), &flags(&["paint it"]));
+    let turn = &asked.json()["turns"][0];
+    assert_eq!((asked.code, &turn["status"]), (Some(0), &Value::from("interrupted")), "{}", asked.out);
     assert_eq!(turn["answer"], "Sign in at the desk.");
     assert_eq!(tasks(&serving)[0]["status"]["state"], "TASK_STATE_AUTH_REQUIRED");
+
+    let answered = run(&bench, "run-mas", &bound(&serving), &flags(&["paint it", "signed in"]));
+    let turn = &answered.json()["turns"][1];
+    assert_eq!(turn["answer"], "b says: It is blue now.", "{}", answered.out);
+    let states = tasks(&serving).into_iter().map(|task| task["status"]["state"].clone());
+    let mut states: Vec<_> = states.map(|state| state.as_str().unwrap_or_default().to_owned()).collect();
+    states.sort();
+    assert_eq!(
+        states,
+        ["TASK_STATE_AUTH_REQUIRED", "TASK_STATE_COMPLETED"],
+        "the answer began no other task"
+    );
 }
