@@ -2,7 +2,7 @@
 //!
 //! [`CallContextBuilder`] makes call contexts on a clock that a test can pause, [`RecordingSink`] keeps the
 //! events, [`ScriptedModel`] and [`FnModel`] stand in for a provider, [`ScriptedHost`] for the agents of a process.
-//! The feature `http` adds a server that writes the bytes a test gives it, the feature `log` a [`Log`] of what is
+//! The feature `http` adds a server that writes the bytes a test gives it, the feature `log` a `Log` of what is
 //! logged meanwhile.
 //! [`comm_conformance!`] checks a backend against the rules of `agent_comm`, [`model_conformance!`] a provider against
 //! those of `llm_provider`.
