@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    AgentCommContract, AgentExposeContract, BuildContext, ContextManagerContract, DelegationContract,
-    ModelContract, ObservabilityContract, PatternContract, Problem, Result, StoreContract, ToolContract,
+    AgentCommContract, AgentExposeContract, BuildContext, ContextManagerContract, ControlContract,
+    DelegationContract, ModelContract, ObservabilityContract, PatternContract, Problem, Result,
+    StoreContract, ToolContract,
 };
 
 /// What an implementation is an implementation of.
@@ -32,11 +33,13 @@ pub enum Category {
     Store,
     /// [`ObservabilityContract`].
     Observability,
+    /// [`ControlContract`].
+    ControlProtocol,
 }
 
 impl Category {
     /// Every category, in the order of listings.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Delegation,
         Self::AgentComm,
         Self::AgentExpose,
@@ -46,6 +49,7 @@ impl Category {
         Self::ContextManager,
         Self::Store,
         Self::Observability,
+        Self::ControlProtocol,
     ];
 
     /// The name used in manifests, listings and errors.
@@ -61,6 +65,7 @@ impl Category {
             Self::ContextManager => "context_manager",
             Self::Store => "store",
             Self::Observability => "observability",
+            Self::ControlProtocol => "control_protocol",
         }
     }
 }
@@ -125,6 +130,8 @@ pub enum Builder {
     Store(Build<dyn StoreContract>),
     /// [`Category::Observability`].
     Observability(Build<dyn ObservabilityContract>),
+    /// [`Category::ControlProtocol`].
+    Control(Build<dyn ControlContract>),
 }
 
 impl Builder {
@@ -141,6 +148,7 @@ impl Builder {
             Self::ContextManager(_) => Category::ContextManager,
             Self::Store(_) => Category::Store,
             Self::Observability(_) => Category::Observability,
+            Self::Control(_) => Category::ControlProtocol,
         }
     }
 }

@@ -9,6 +9,8 @@
 //!                ModelContract, ToolContract, ContextManagerContract, StoreContract
 //!                      │ events (side channel)
 //!              ObservabilityContract, subscribers of an exposure (AgentExposeContract)
+//!
+//!   people ─ ControlContract ─ verbs of a live session ─ core
 //! ```
 //!
 //! The reply of a call is its return value; what happens meanwhile travels as [`Event`]s. No runtime and
@@ -21,6 +23,7 @@ mod call;
 mod cancel;
 mod clock;
 mod context_manager;
+mod control;
 mod delegation;
 mod descriptor;
 mod error;
@@ -42,6 +45,11 @@ pub use call::{CallContext, CallId, Scope, Tree, TreeLimits};
 pub use cancel::{Cancel, CancelReason, Stop};
 pub use clock::{BoxFuture, Clock, Ids};
 pub use context_manager::{ContextManagerContract, View};
+pub use control::{
+    Activity, Actor, CheckpointView, ContextPart, ContextView, ControlContract, ControlHost, ControlReply,
+    Controlled, Controlling, Place, QueueView, QueuedAction, QueuedItem, SessionView, SteerMode, Verb,
+    WaitingQuestion,
+};
 pub use delegation::{Conclusion, Delegation, DelegationContract, PeerCard, Surface};
 pub use descriptor::{Build, Builder, Category, Descriptor, LoadedBuild};
 pub use error::{Delivery, Error, ErrorKind, Result, Retry};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mas_contracts::{
     AgentCommContract, AgentExposeContract, BuildContext, Builder, Category, ContextManagerContract,
-    DelegationContract, Descriptor, Error, ModelContract, ObservabilityContract, PatternContract, Problem,
-    Result, StoreContract, ToolContract,
+    ControlContract, DelegationContract, Descriptor, Error, ModelContract, ObservabilityContract,
+    PatternContract, Problem, Result, StoreContract, ToolContract,
 };
 use serde_json::Value;
 
@@ -77,6 +77,7 @@ macro_rules! builders {
     (@category Pattern) => { Category::DesignPattern };
     (@category Model) => { Category::LlmProvider };
     (@category Tool) => { Category::ToolProvider };
+    (@category Control) => { Category::ControlProtocol };
     (@category $same:ident) => { Category::$same };
 }
 
@@ -90,4 +91,5 @@ builders! {
     build_context_manager: ContextManager, ContextManagerContract, "a context manager";
     build_store: Store, StoreContract, "a store";
     build_observability: Observability, ObservabilityContract, "a receiver of events";
+    build_control: Control, ControlContract, "a control protocol";
 }
