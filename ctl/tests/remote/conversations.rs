@@ -1,5 +1,11 @@
 //! Conversations that go on at an agent elsewhere.
 
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
 use serde_json::Value;
 
 use crate::{
@@ -37,6 +43,48 @@ fn a_session_goes_on_where_it_was_after_a_restart_and_without_any_store() {
     assert_eq!((contexts[1], contexts[2]), (contexts[0], contexts[0]), "the same conversation");
     assert!(contexts[3] != contexts[0] && contexts[4] != contexts[0] && contexts[4] != contexts[3]);
     assert_eq!(&contexts[0][14..15], "8", "a UUID of version 8: {}", contexts[0]);
+}
+
+/// Every file below `folder`.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            found.append(&mut files(&entry));
+        } else {
+            found.insert(entry.clone(), fs::read(&entry).expect("a file"));
+        }
+    }
+    found
+}
+
+#[test]
+fn b3_2_the_same_session_and_secret_reach_the_same_context_and_nothing_is_written() {
+    let bench = Bench::new(&[]);
+    caller(&bench, RELAYS);
+    let serving = served(&bench, ECHO, &["--listen", "127.0.0.1:0"]);
+    let bind = bound(&serving);
+    let before = files(bench.dir.path());
+    assert!(before.keys().any(|path| path.ends_with("caller.yaml")), "the files are seen");
+    for _ in 0..2 {
+        let args = ["run-mas", "caller.yaml", "--bind", &bind, "--no-events", "-q", "one"];
+        let run = bench.run_with(&args, &[("MAS_IDENTITY_SECRET", "s")]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    }
+    assert_eq!(files(bench.dir.path()), before, "a run without a name leaves nothing");
+    for _ in 0..2 {
+        let args =
+            ["run-mas", "caller.yaml", "--bind", &bind, "--no-events", "--session", "trip", "-q", "one"];
+        let run = bench.run_with(&args, &[("MAS_IDENTITY_SECRET", "s")]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}", run.out);
+    }
+    let tasks = tasks(&serving);
+    let contexts = contexts(&tasks);
+    assert_eq!(contexts[2], contexts[3], "the named session goes on");
+    for (path, bytes) in files(bench.dir.path()) {
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(contexts[2]), "{} holds the context", path.display());
+    }
 }
 
 #[test]
