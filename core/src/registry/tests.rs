@@ -201,7 +201,10 @@ fn listings_are_sorted_whatever_the_order_of_registration() {
 #[test]
 fn an_unknown_category_says_what_there_is() {
     let error = Registry::category("agent_com").unwrap_err();
-    assert!(error.to_string().ends_with("store, observability; did you mean `agent_comm`?"), "{error}");
+    assert!(
+        error.to_string().ends_with("store, observability, control_protocol; did you mean `agent_comm`?"),
+        "{error}"
+    );
 }
 
 #[test]
