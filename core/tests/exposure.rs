@@ -228,6 +228,7 @@ fn row(id: &str, usage: Usage, a2a: Value) -> EndpointBlueprint {
         headers: Vec::new(),
         timeout_seconds: None,
         a2a: Some(Params::new(a2a)),
+        layers: None,
         params: Params::none(at.clone()),
         dir: std::path::PathBuf::new(),
         missing: Vec::new(),

@@ -54,6 +54,7 @@ fn endpoint(id: &str, usage: Usage) -> EndpointBlueprint {
         headers: Vec::new(),
         timeout_seconds: None,
         a2a: None,
+        layers: None,
         params: Params::none(at.clone()),
         dir: std::path::PathBuf::new(),
         missing: Vec::new(),

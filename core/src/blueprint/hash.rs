@@ -24,6 +24,7 @@ impl Blueprint {
                 "headers": row.headers.iter().map(|(name, _)| name.value.as_str()).collect::<Vec<_>>(),
                 "timeout": row.timeout_seconds.as_ref().map(|seconds| &seconds.value),
                 "a2a": row.a2a.as_ref().map(crate::manifest::Params::public_value),
+                "layers": row.layers.as_ref().map(crate::manifest::Params::public_value),
                 "params": row.params.public_value(),
             })
         });

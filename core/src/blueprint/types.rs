@@ -138,6 +138,8 @@ pub struct EndpointBlueprint {
     pub timeout_seconds: Option<Located<serde_json::Value>>,
     /// The `a2a` block.
     pub a2a: Option<Params>,
+    /// What is put around each send, as [`Layers`](crate::wiring::layers::Layers) are read.
+    pub layers: Option<Params>,
     /// Parameters of other protocols.
     pub params: Params,
     /// Variables that it names and that are not set; an error for whoever needs the endpoint.
@@ -158,6 +160,7 @@ impl From<&Endpoint> for EndpointBlueprint {
             headers: row.headers.clone(),
             timeout_seconds: row.timeout_seconds.clone(),
             a2a: row.a2a.clone(),
+            layers: row.layers.clone(),
             params: row.params.clone(),
             missing: row.missing.clone(),
             dir: row.dir.clone(),

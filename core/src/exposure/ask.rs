@@ -85,6 +85,7 @@ fn made(id: &str, asked: &Asked<'_>) -> EndpointBlueprint {
         headers: Vec::new(),
         timeout_seconds: None,
         a2a: Some(Params::new(json!({"listen": {"host": host, "port": port}}))),
+        layers: None,
         params: Params::none(at.clone()),
         missing: Vec::new(),
         dir: std::path::PathBuf::new(),

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// How long a backend may take to end by itself after a cancel.
-pub(super) const CANCEL_GRACE: Duration = Duration::from_millis(100);
+pub(crate) const CANCEL_GRACE: Duration = Duration::from_millis(100);
 
 /// What a delegation is sent with, beside its plan.
 #[derive(Clone, Copy)]

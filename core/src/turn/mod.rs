@@ -20,5 +20,6 @@ mod model;
 
 pub use agent::{Agent, OnQuestion, Route, Tool, Toolbox, TurnLimits};
 pub(crate) use bounded::{OnDrop, Stopped, bounded};
+pub(crate) use delegate::CANCEL_GRACE;
 pub(crate) use drive::{Recorder, drive};
 pub(crate) use model::stop_error;

@@ -14,6 +14,7 @@ use mas_contracts::{
 use serde_json::Value;
 
 use super::{
+    layers::{self, Layers},
     routes::PlannedRoute,
     wire::{PlannedAgent, PlannedTool, Wiring, route_params},
 };
@@ -83,8 +84,14 @@ pub async fn connect(
         blueprint: blueprint.hash.as_str().into(),
     });
     let build = BuildContext { host: team.host(), ..outside };
-    let mut assembly =
-        Assembly { blueprint, registry: with.registry, build, models: Vec::new(), comms: Vec::new() };
+    let mut assembly = Assembly {
+        blueprint,
+        registry: with.registry,
+        build,
+        models: Vec::new(),
+        comms: Vec::new(),
+        layered: HashMap::new(),
+    };
     let mut agents = Vec::new();
     for planned in &wiring.agents {
         let routes: Vec<_> =
@@ -111,6 +118,8 @@ struct Assembly<'a> {
     build: BuildContext,
     models: Vec<(super::models::PlannedModel, Arc<dyn ModelContract>)>,
     comms: Vec<Comm>,
+    /// The backends with layers around them, by the agent whose endpoint has them.
+    layered: HashMap<String, Arc<dyn AgentCommContract>>,
 }
 
 /// A backend that is built, and what it was built from.
@@ -156,7 +165,7 @@ impl Assembly<'_> {
             .ok();
         let mut by_id = HashMap::new();
         for route in routes {
-            match self.comm(route) {
+            match self.way(route) {
                 Ok(comm) => {
                     let id: Arc<str> = route.to.value.as_str().into();
                     let peer = Peer { id: id.clone() };
@@ -207,6 +216,17 @@ impl Assembly<'_> {
         let model = self.registry.build_model(&wanted.provider, &build, &wanted.params)?;
         self.models.push((wanted.clone(), model.clone()));
         Ok(model)
+    }
+
+    /// The backend of a route, in its layers. Layers count what all agents send over an endpoint, so they are one
+    /// for each endpoint.
+    fn way(&mut self, route: &PlannedRoute<'_>) -> Result<Arc<dyn AgentCommContract>> {
+        let comm = self.comm(route)?;
+        if route.layers == Layers::default() {
+            return Ok(comm);
+        }
+        let known = self.layered.entry(route.to.value.clone());
+        Ok(known.or_insert_with(|| layers::wrap(&route.layers, comm)).clone())
     }
 
     /// One backend serves every route of the same parameters.

@@ -12,6 +12,7 @@
 
 mod connect;
 mod exposures;
+pub mod layers;
 mod live;
 mod models;
 mod names;

@@ -9,7 +9,10 @@ use serde_json::Value;
 use super::{
     exposures,
     models::params_of,
-    wire::{check_params, comm_params, find, refused_row, tool_params, unusable_row},
+    wire::{
+        check_layers, check_params, comm_params, find, refuse_idle_layers, refused_row, tool_params,
+        unusable_row,
+    },
 };
 use crate::{
     blueprint::{EndpointBlueprint, IDLE_SINK, ToolBlueprint, provider_of, tool_of},
@@ -178,6 +181,8 @@ impl Look<'_> {
 
     /// What its protocol says of an endpoint that listens, and of one that is used. What both refuse is told once.
     fn endpoint(&mut self, row: &EndpointBlueprint) {
+        refuse_idle_layers(row, self.report);
+        check_layers(row, self.report);
         let find = |category| self.registry.find(category, &row.protocol.value).ok();
         let listens = find(Category::AgentExpose).filter(|_| row.usage.value.deploys());
         let problems =

@@ -10,7 +10,7 @@ use crate::{
 };
 use mas_contracts::Category;
 
-use super::exposures::PlannedExposure;
+use super::{exposures::PlannedExposure, layers::Layers};
 
 /// A route that is found.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct PlannedRoute<'a> {
     pub endpoint: Option<&'a EndpointBlueprint>,
     /// The backend's parameters.
     pub params: Params,
+    /// What is around each send over the endpoint.
+    pub layers: Layers,
     /// Why this way.
     pub why: Why,
 }
@@ -149,6 +151,7 @@ impl<'a> RouteBuilder<'a, '_> {
             source: selected.source,
             endpoint: None,
             params,
+            layers: Layers::default(),
             why,
         })
     }
@@ -178,6 +181,7 @@ impl<'a> RouteBuilder<'a, '_> {
             source: Source::Endpoint,
             endpoint: Some(endpoint),
             params: endpoint.params.clone(),
+            layers: Layers::read(endpoint.layers.as_ref()).0,
             why,
         })
     }

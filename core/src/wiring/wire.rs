@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     exposures::{Hosting, PlannedExposure, plan_exposures},
+    layers::Layers,
     models::{PlannedModel, check_key, plan_model},
     routes::{PlannedRoute, plan_routes},
 };
@@ -67,6 +68,7 @@ pub fn wire<'a>(
     let mut report = Report::new();
     let exposures = plan_exposures(blueprint, hosting);
     for exposure in &exposures {
+        refuse_idle_layers(exposure.endpoint, &mut report);
         let protocol = &exposure.endpoint.protocol;
         let found = find(registry, Category::AgentExpose, protocol, &mut report);
         let hosted = blueprint.agent(&exposure.endpoint.agent.value).map(|agent| exposure.hosted(agent));
@@ -127,6 +129,7 @@ fn checked_routes<'a>(
             Some(endpoint) => {
                 let problems = (descriptor.check)(&route_params(route)).into_iter();
                 report.extend(problems.map(|problem| unusable_row(endpoint, problem)));
+                check_layers(endpoint, report);
             }
             None => check_params(descriptor, &route_params(route), &route.params, report),
         }
@@ -295,6 +298,35 @@ pub(crate) fn refused_row(endpoint: &EndpointBlueprint, problem: Problem) -> Dia
 /// The same of one that is to be used.
 pub(super) fn unusable_row(endpoint: &EndpointBlueprint, problem: Problem) -> Diagnostic {
     problem_of_row(endpoint, (Category::AgentComm, "used"), problem)
+}
+
+/// Checks the layers of an endpoint that is used.
+pub(super) fn check_layers(endpoint: &EndpointBlueprint, report: &mut Report) {
+    let Some(block) = &endpoint.layers else { return };
+    let agent = endpoint.agent.shown();
+    for problem in Layers::read(Some(block)).1 {
+        let at = block.locate(&pointer(&problem.path));
+        let message = format!(
+            "the endpoint of `{agent}` cannot have such layers: `{}`: {}",
+            problem.path, problem.message
+        );
+        report.push(Diagnostic::error("mas::layers::invalid", &at, block.hide_secrets(message)));
+    }
+}
+
+/// Refuses layers of an endpoint that is never sent over.
+pub(super) fn refuse_idle_layers(endpoint: &EndpointBlueprint, report: &mut Report) {
+    let Some(block) = endpoint.layers.as_ref().filter(|_| !endpoint.usage.value.uses()) else { return };
+    let message = format!(
+        "the endpoint of `{}` only deploys: its layers would never have an effect",
+        endpoint.agent.shown()
+    );
+    report.push(
+        Diagnostic::error("mas::layers::idle", block.at(), message)
+            .says("around each send, of which there is none")
+            .label(&endpoint.usage.at, "deploys an agent, offers no way to it")
+            .help("say `usage: use-and-deploy`, or leave `layers` to the infra of those who delegate to it"),
+    );
 }
 
 /// A problem of an endpoint, placed as closely as its path allows: who refuses it, and what cannot be done with it.

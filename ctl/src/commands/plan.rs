@@ -70,6 +70,7 @@ fn to_json(wiring: &Wiring<'_>) -> Value {
             "url": route.endpoint.and_then(|endpoint| endpoint.url.as_ref()).map(|url| url.shown()),
             "chosen_by": route.source.as_str(),
             "why": route.why.to_string(),
+            "layers": route.layers.to_json(),
         })
     });
     let exposures = wiring.exposures.iter().map(|exposure| {
@@ -121,6 +122,7 @@ fn to_text(wiring: &Wiring<'_>) -> String {
         vec![route.from.to_owned(), route.to.value.clone(), over, format!("{}; {}", route.why, route.source)]
     });
     table(&mut text, &["FROM", "TO", "OVER", "WHY"], routes.collect());
+    table(&mut text, &["SENT TO", "LAYER", "EFFECT"], layers_of(wiring));
     let exposures = wiring.exposures.iter().map(|exposure| {
         let endpoint = exposure.endpoint;
         let url = endpoint.url.as_ref().map_or("-", |url| url.shown());
@@ -133,6 +135,20 @@ fn to_text(wiring: &Wiring<'_>) -> String {
     });
     table(&mut text, &["LISTENS FOR", "PROTOCOL", "URL", "USAGE"], exposures.collect());
     text
+}
+
+/// The layers of each endpoint that is sent over, outermost first.
+fn layers_of(wiring: &Wiring<'_>) -> Vec<Vec<String>> {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (index, route) in wiring.routes.iter().enumerate() {
+        let told = wiring.routes.iter().take(index).any(|earlier| earlier.to.value == route.to.value);
+        let effects = if told { Vec::new() } else { route.layers.effects() };
+        for (row, (name, effect)) in effects.into_iter().enumerate() {
+            let to = if row == 0 { route.to.value.clone() } else { String::new() };
+            rows.push(vec![to, name.to_owned(), effect]);
+        }
+    }
+    rows
 }
 
 /// The file and line of a value, or the flag, variable or default that it comes from.

@@ -11,6 +11,7 @@ mod dotenv;
 mod help;
 mod infra;
 mod interrupt;
+mod layers;
 mod models;
 mod new;
 mod offline;

@@ -120,7 +120,27 @@ const ENDPOINT: &[Field] = &[
     may("headers", Shape::MapOf(&Shape::Text)),
     may("timeout", Shape::Either(&[POSITIVE, Shape::List(&POSITIVE)])),
     may("a2a", FREE),
+    may("layers", LAYERS),
 ];
+
+const LAYERS: Shape = Shape::Record(&closed(&[
+    may("retry", Shape::Either(&[Shape::Flag, RETRY])),
+    may("tracing", Shape::Flag),
+    may("circuit_breaker", Shape::Either(&[Shape::Flag, CIRCUIT_BREAKER])),
+    may("rate_limit", RATE_LIMIT),
+    may("timeout", POSITIVE),
+]));
+
+const RETRY: Shape = Shape::Record(&closed(&[
+    may("attempts", Shape::Int(2, 20)),
+    may("backoff", Shape::Either(&[POSITIVE, Shape::List(&POSITIVE)])),
+]));
+
+const CIRCUIT_BREAKER: Shape =
+    Shape::Record(&closed(&[may("failure_threshold", Shape::Int(1, 1000)), may("reset_timeout", POSITIVE)]));
+
+const RATE_LIMIT: Shape =
+    Shape::Record(&closed(&[must("requests_per_minute", POSITIVE), may("burst", Shape::Int(1, 10_000))]));
 
 pub(in crate::manifest) const TOOL_PROVIDER: Shape =
     infra!(Shape::Record(&closed(&[must("tools", Shape::MapOf(&TOOL_BINDING))])));

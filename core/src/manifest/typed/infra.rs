@@ -115,6 +115,8 @@ pub struct Endpoint {
     pub timeout_seconds: Option<Located<serde_json::Value>>,
     /// The `a2a` block.
     pub a2a: Option<Params>,
+    /// What is put around each send, as [`Layers`](crate::wiring::layers::Layers) are read.
+    pub layers: Option<Params>,
     /// Everything else in the row, for its backend to check.
     pub params: Params,
     /// Variables the row names that are not set.
@@ -197,7 +199,7 @@ impl InfraDocument {
 }
 
 impl Endpoint {
-    const OWN: &[&str] = &["protocol", "usage", "expose", "url", "headers", "timeout", "a2a"];
+    const OWN: &[&str] = &["protocol", "usage", "expose", "url", "headers", "timeout", "a2a", "layers"];
 
     fn of(key: &str, key_at: &Location, node: &Node, document: &Document) -> Option<Self> {
         let at = key_at.clone();
@@ -221,6 +223,7 @@ impl Endpoint {
                 .collect(),
             timeout_seconds: read::numbers(node.get("timeout")),
             a2a: node.get("a2a").filter(|block| !block.is_null()).map(Params::of),
+            layers: node.get("layers").filter(|block| !block.is_null()).map(Params::of),
             params: without(node, Self::OWN),
             missing: missing_of(node),
             dir: document.dir().to_path_buf(),
