@@ -22,9 +22,9 @@ fn a_plan_shows_layers_in_their_order_whatever_the_order_in_the_file() {
     let run = bench.run(&["plan", "mas.yaml", "--infra-ref", "app.yaml"]);
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let table = run.out.split("\n\n").find(|table| table.starts_with("SENT TO")).expect("the layers");
-    insta::assert_snapshot!(table, @r"");
+    insta::assert_snapshot!(table);
     let json = bench.run(&["plan", "mas.yaml", "--infra-ref", "app.yaml", "--json"]).json();
-    insta::assert_snapshot!(serde_json::to_string_pretty(&json["routes"][0]["layers"]).expect("json"), @r"");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&json["routes"][0]["layers"]).expect("json"));
 }
 
 #[test]
@@ -61,12 +61,12 @@ fn problems(command: &str, usage: &str, layers: &str) -> String {
 fn what_no_layer_says_is_refused_at_its_line() {
     let wrong = "        retries: true\n        retry: {attempts: 1, backof: 2}\n        rate_limit: {burst: 0}\n        \
                  circuit_breaker: {reset_timeout_s: 3}\n        timeout: soon\n";
-    insta::assert_snapshot!(problems("plan", "use", wrong), @r"");
+    insta::assert_snapshot!(problems("plan", "use", wrong));
     let odd = "        retry: {backoff: [5, 1]}\n        rate_limit: {requests_per_minute: 0.001}\n        timeout: 90000\n";
-    insta::assert_snapshot!(problems("plan", "use", odd), @r"");
+    insta::assert_snapshot!(problems("plan", "use", odd));
 }
 
 #[test]
 fn layers_that_never_have_an_effect_are_refused() {
-    insta::assert_snapshot!(problems("plan", "deploy", "        timeout: 3\n"), @r"");
+    insta::assert_snapshot!(problems("plan", "deploy", "        timeout: 3\n"));
 }
