@@ -71,12 +71,12 @@ impl Layer for Breaker {
             if let (Verdict::Failed, Err(error)) = (verdict, &result) {
                 circuit.1 = error.message().to_owned();
             }
-            match circuit.0.settle(&self.settings, pass, verdict, cx.clock().now()) {
+            match circuit.0.settle(&self.settings, &pass, verdict, cx.clock().now()) {
                 Some(Change::Opened) => {
-                    tracing::warn!(peer = %to.id, "The circuit is open: it is left alone.")
+                    tracing::warn!(peer = %to.id, "The circuit is open: it is left alone.");
                 }
                 Some(Change::Closed) => {
-                    tracing::info!(peer = %to.id, "The circuit is closed: it answers again.")
+                    tracing::info!(peer = %to.id, "The circuit is closed: it answers again.");
                 }
                 None => {}
             }
@@ -93,7 +93,7 @@ struct Admitted<'a> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if let Some(pass) = self.pass.take() {
-            self.breaker.lock().0.withdraw(pass);
+            self.breaker.lock().0.withdraw(&pass);
         }
     }
 }
@@ -170,7 +170,7 @@ impl Circuit {
     fn settle(
         &mut self,
         settings: &BreakerSettings,
-        pass: Pass,
+        pass: &Pass,
         verdict: Verdict,
         now: Instant,
     ) -> Option<Change> {
@@ -202,7 +202,7 @@ impl Circuit {
     }
 
     /// Takes back a send of which nothing is known; a probe leaves its place to the next one.
-    fn withdraw(&mut self, pass: Pass) {
+    fn withdraw(&mut self, pass: &Pass) {
         if let State::HalfOpen { probing } = &mut self.state
             && pass.epoch == self.epoch
         {
@@ -244,7 +244,7 @@ mod tests {
 
         fn send(&mut self, verdict: Verdict) -> Option<Change> {
             let pass = self.admitted();
-            self.circuit.settle(&SETTINGS, pass, verdict, self.now)
+            self.circuit.settle(&SETTINGS, &pass, verdict, self.now)
         }
 
         fn opened() -> Self {
@@ -275,7 +275,7 @@ mod tests {
         let probe = played.after(10).admitted();
         assert_eq!(played.refused(), None, "one at a time");
         assert_eq!(
-            played.circuit.settle(&SETTINGS, probe, Verdict::Answered, played.now),
+            played.circuit.settle(&SETTINGS, &probe, Verdict::Answered, played.now),
             Some(Change::Closed)
         );
         assert_eq!(played.send(Verdict::Failed), None, "it counts anew");
@@ -298,12 +298,12 @@ mod tests {
         let [early, late] = [played.admitted(), played.admitted()];
         played.send(Verdict::Failed);
         assert_eq!(played.send(Verdict::Failed), Some(Change::Opened));
-        assert_eq!(played.circuit.settle(&SETTINGS, early, Verdict::Answered, played.now), None);
+        assert_eq!(played.circuit.settle(&SETTINGS, &early, Verdict::Answered, played.now), None);
         assert!(played.refused().is_some());
         let probe = played.after(10).admitted();
-        played.circuit.withdraw(late);
+        played.circuit.withdraw(&late);
         assert_eq!(played.refused(), None, "the place is the probe's");
-        played.circuit.withdraw(probe);
+        played.circuit.withdraw(&probe);
         assert!(played.circuit.admit(played.now).is_ok());
     }
 }

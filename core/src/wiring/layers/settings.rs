@@ -78,7 +78,7 @@ impl Layers {
         let mut reader = Reader::default();
         let block = block.and_then(|block| block.value().as_object());
         let read = Self {
-            retry: reader.map(block, "retry").map(|map| {
+            retry: Reader::map(block, "retry").map(|map| {
                 let standard = RetrySettings::default();
                 let (backoff, max_backoff) = reader.pauses(map, &standard);
                 RetrySettings {
@@ -88,7 +88,7 @@ impl Layers {
                 }
             }),
             tracing: block.and_then(|block| block.get("tracing")).is_some_and(is_true),
-            circuit_breaker: reader.map(block, "circuit_breaker").map(|map| {
+            circuit_breaker: Reader::map(block, "circuit_breaker").map(|map| {
                 let standard = BreakerSettings::default();
                 let threshold = reader.count(map, "circuit_breaker", "failure_threshold");
                 let reset = reader.seconds(map, "circuit_breaker", "reset_timeout");
@@ -97,7 +97,7 @@ impl Layers {
                     reset_timeout: reset.unwrap_or(standard.reset_timeout),
                 }
             }),
-            rate_limit: reader.map(block, "rate_limit").and_then(|map| {
+            rate_limit: Reader::map(block, "rate_limit").and_then(|map| {
                 Some(RateSettings {
                     requests_per_minute: reader.rate(map)?,
                     burst: reader.count(map, "rate_limit", "burst").unwrap_or(1),
@@ -185,8 +185,7 @@ type Block<'a> = Option<&'a Map<String, Json>>;
 
 impl Reader {
     /// The map of a layer that is there; `true` stands for one that says nothing.
-    #[expect(clippy::option_option, reason = "there or not, and with a map or without")]
-    fn map<'a>(&mut self, block: Block<'a>, layer: &str) -> Option<Block<'a>> {
+    fn map<'a>(block: Block<'a>, layer: &str) -> Option<Block<'a>> {
         match block?.get(layer)? {
             Json::Object(map) => Some(Some(map)),
             value if is_true(value) => Some(None),
