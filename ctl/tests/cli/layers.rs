@@ -70,3 +70,63 @@ fn what_no_layer_says_is_refused_at_its_line() {
 fn layers_that_never_have_an_effect_are_refused() {
     insta::assert_snapshot!(problems("plan", "deploy", "        timeout: 3\n"));
 }
+
+/// `a` asks `b`, then `c`, which asks `b` too. Nothing listens where `b` is said to be.
+const THREE: &str = "\
+apiVersion: mas/v1
+kind: MAS
+metadata: {name: three}
+spec:
+  infra_refs: [infra.yaml, app.yaml]
+  agency:
+    agents:
+      - {id: a, apiVersion: mas/v1, kind: Agent, metadata: {name: a}, spec: {description: Asks.}}
+      - {id: c, apiVersion: mas/v1, kind: Agent, metadata: {name: c}, spec: {description: Asks.}}
+  workflow:
+    entry: a
+    nodes:
+      - {id: a, delegates_to: [b, c]}
+      - {id: c, delegates_to: [b]}
+";
+
+const ASKED_TWICE: &str = "\
+rules:
+  - {agent: a, after: [delegate_to_c], say: 'c: {tool:delegate_to_c}'}
+  - {agent: a, tool_failed: delegate_to_b, calls: [{tool: delegate_to_c, arguments: {task: go}}]}
+  - {agent: a, calls: [{tool: delegate_to_b, arguments: {task: go}}]}
+  - {agent: c, tool_failed: delegate_to_b, say: '{tool:delegate_to_b}'}
+  - {agent: c, calls: [{tool: delegate_to_b, arguments: {task: go}}]}
+";
+
+#[test]
+fn the_layers_of_an_endpoint_are_one_for_all_who_send_over_it() {
+    let layers =
+        "        circuit_breaker: {failure_threshold: 1}\n        retry: {attempts: 2, backoff: 0.001}\n";
+    let bench = bench("use", layers);
+    bench.write("mas.yaml", THREE);
+    bench.write("script.yaml", ASKED_TWICE);
+    let run = bench.run(&["run-mas", "mas.yaml", "-p", "go", "--json", "-v"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
+    let answer = run.json()["turns"][0]["answer"].as_str().expect("an answer").to_owned();
+    assert!(
+        answer.starts_with("c: ") && answer.contains("`b` is left alone: the last send failed"),
+        "{answer}"
+    );
+    let opened = run.err.lines().filter(|line| line.contains("The circuit is open")).count();
+    assert_eq!(opened, 1, "{}", run.err);
+}
+
+#[test]
+fn what_was_not_sent_is_sent_again_in_a_run() {
+    let layers = "        retry: {attempts: 3, backoff: 0.001}\n        tracing: true\n";
+    let bench = bench("use", layers);
+    bench.write("mas.yaml", THREE);
+    bench.write("script.yaml", ASKED_TWICE);
+    let run = bench.run(&["run-mas", "mas.yaml", "-p", "a secret plan", "-v"]);
+    assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
+    let attempts = run.err.lines().filter(|line| line.contains("An attempt to send ended")).count();
+    assert_eq!(attempts, 6, "three by each of the two: {}", run.err);
+    assert!(run.err.contains("target=b") && run.err.contains("attempt=3"), "{}", run.err);
+    let spans = run.err.lines().filter(|line| line.contains("agent_comm.send"));
+    assert!(spans.into_iter().all(|line| !line.contains("go")), "{}", run.err);
+}
