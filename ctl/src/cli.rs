@@ -207,6 +207,16 @@ pub(crate) fn filled(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("it is empty") } else { Ok(text.to_owned()) }
 }
 
+/// The address of something elsewhere.
+pub(crate) fn address(text: &str) -> Result<String, &'static str> {
+    let text = filled(text)?;
+    let rest = text.trim().strip_prefix("http://").or_else(|| text.trim().strip_prefix("https://"));
+    match rest {
+        Some(rest) if !rest.is_empty() && !rest.starts_with('/') => Ok(text),
+        _ => Err("it has to begin with http:// or https://, and a host"),
+    }
+}
+
 /// Arguments of `validate`.
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {

@@ -48,7 +48,7 @@ pub(crate) enum TaskCommand {
 #[derive(Debug, Args)]
 pub(crate) struct RemoteArgs {
     /// The address of the agent, or of its card.
-    #[arg(value_name = "URL")]
+    #[arg(value_name = "URL", value_parser = super::address)]
     pub(crate) url: String,
     /// The binding: jsonrpc, rest or grpc; default the first of the card.
     #[arg(long, value_name = "NAME", value_parser = binding)]
@@ -57,7 +57,7 @@ pub(crate) struct RemoteArgs {
     #[arg(long, value_name = "VERSION", value_parser = version)]
     pub(crate) protocol: Option<Version>,
     /// A header of every request, as `Name: value`, or `Name: env:VARIABLE` for a secret; repeat it for more.
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header)]
     pub(crate) headers: Vec<String>,
     /// Trust the certificates of this file, too.
     #[arg(long, value_name = "FILE")]
@@ -122,6 +122,14 @@ pub(crate) struct ListArgs {
     /// Where the page begins, as the page before says.
     #[arg(long, value_name = "TOKEN", value_parser = super::filled)]
     pub(crate) page_token: Option<String>,
+}
+
+/// What it says is not shown where it is wrong: it may be a secret.
+fn header(text: &str) -> Result<String, &'static str> {
+    match text.split_once(':') {
+        Some((name, _)) if !name.trim().is_empty() => Ok(text.to_owned()),
+        _ => Err("a header is written `Name: value`"),
+    }
 }
 
 fn binding(word: &str) -> Result<Binding, &'static str> {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use mas_platform::ResponseKind;
 
-use super::{a2a::seconds, filled};
+use super::{address, a2a::seconds, filled};
 
 /// What to ask of a session of a platform.
 #[derive(Debug, Subcommand)]
@@ -31,16 +31,20 @@ pub(crate) enum SessionTaskCommand {
 }
 
 /// Which platform, and which session of it.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
+#[command(
+    group(ArgGroup::new("place").args(["platform_url", "endpoint"]).required(true).multiple(true)),
+    group(ArgGroup::new("bearer").args(["platform_token_env", "endpoint"]).multiple(true)),
+)]
 pub(crate) struct PlatformArgs {
     /// The session: its uid, or a handle.
     #[arg(value_name = "SESSION_OR_HANDLE", value_parser = filled)]
     pub(crate) session: String,
     /// The address of the platform.
-    #[arg(long, value_name = "URL", value_parser = filled, required_unless_present = "endpoint")]
+    #[arg(long, value_name = "URL", value_parser = address, requires = "bearer")]
     pub(crate) platform_url: Option<String>,
     /// The variable that holds the token for the platform.
-    #[arg(long, value_name = "NAME", value_parser = filled, required_unless_present = "endpoint")]
+    #[arg(long, value_name = "NAME", value_parser = filled)]
     pub(crate) platform_token_env: Option<String>,
     /// Take both from this endpoint of the infra, whose protocol is `platform`; what is said here wins.
     #[arg(long, value_name = "NAME", value_parser = filled)]
@@ -63,17 +67,13 @@ pub(crate) struct PlatformArgs {
 }
 
 /// Arguments of `session send`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
+#[command(group(ArgGroup::new("said").args(["message", "message_file"]).required(true)))]
 pub(crate) struct SessionSendArgs {
     #[command(flatten)]
     pub(crate) platform: PlatformArgs,
     /// What to say.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        required_unless_present = "message_file",
-        conflicts_with = "message_file"
-    )]
+    #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     /// A file with what to say, as UTF-8; `-` reads stdin.
     #[arg(long, value_name = "FILE")]

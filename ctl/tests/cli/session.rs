@@ -5,7 +5,7 @@ use std::{
     process::Stdio,
 };
 
-use mas_platform_stand_in::{Access, Script, Server, StandIn, Step, Turn, World};
+use mas_platform_stand_in::{Access, Manner, Script, Server, StandIn, Step, Turn, World};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -20,7 +20,7 @@ const SESSION: &str = StandIn::SESSION;
 struct Desk {
     server: Server,
     bench: Bench,
-    _runtime: Runtime,
+    runtime: Runtime,
 }
 
 impl Desk {
@@ -29,7 +29,7 @@ impl Desk {
         let runtime = runtime.expect("a runtime");
         let clock = std::sync::Arc::new(mas_core::clock::TokioClock);
         let server = runtime.block_on(Server::start("user-token", 0, clock)).expect("a server");
-        Self { server, bench: Bench::new(&[]), _runtime: runtime }
+        Self { server, bench: Bench::new(&[]), runtime }
     }
 
     /// Runs `session` with the flags of the platform.
@@ -243,9 +243,123 @@ fn an_endpoint_of_the_infra_says_where_the_platform_is() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     for (name, flags) in [("c", &["--infra-ref", "far.yaml"][..]), ("b", &[])] {
         let run = send(name, flags);
-        assert_eq!((run.code, run.out.as_str()), (Some(3), ""));
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "as every failure of `session`");
         assert!(run.err.contains(&format!("the infra has no endpoint `{name}`")), "{}", run.err);
     }
+}
+
+#[test]
+fn a_token_that_is_not_there_fails_the_same_way_wherever_the_platform_is_named() {
+    let desk = Desk::new();
+    desk.bench.write("far.yaml", &endpoint(desk.server.platform_url(), ""));
+    let url = desk.server.platform_url();
+    let send = ["session", "send", SESSION, "--message", "a"];
+    for place in [
+        ["--platform-url", url, "--platform-token-env", "TOKEN"],
+        ["--endpoint", "b", "--infra-ref", "far.yaml"],
+    ] {
+        let run = desk.bench.run(&[&send[..], &place].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(1), ""), "{}", run.err);
+        assert!(run.err.contains("`TOKEN`") && run.err.contains("is not set"), "{}", run.err);
+    }
+    assert_eq!(desk.stand_in().calls().len(), 0);
+}
+
+#[test]
+fn what_is_missing_is_told_with_what_may_stand_in_its_place() {
+    let bench = Bench::new(&[]);
+    let usage = |args: &[&str]| {
+        let run = bench.run(&[&["session", "send", SESSION], args].concat());
+        assert_eq!((run.code, run.out.as_str()), (Some(2), ""), "{args:?}: {}", run.err);
+        run.err
+    };
+    let err = usage(&[]);
+    assert!(err.contains("--platform-url <URL>|--endpoint <NAME>"), "{err}");
+    assert!(err.contains("--message <TEXT>|--message-file <FILE>"), "{err}");
+    let err = usage(&["--message", "a", "--platform-url", "http://127.0.0.1:9"]);
+    assert!(err.contains("--platform-token-env <NAME>|--endpoint <NAME>"), "{err}");
+    let err = usage(&["--message", "a", "--platform-url", "no url", "--platform-token-env", "T"]);
+    assert!(err.contains("it has to begin with http:// or https://"), "{err}");
+}
+
+/// Waits until a path that ends so was called.
+fn until_called(desk: &Desk, end: &str) {
+    let called = desk.stand_in().until_called(end);
+    let waited = async { tokio::time::timeout(std::time::Duration::from_secs(60), called).await };
+    desk.runtime.block_on(waited).expect("it is called");
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_ends_a_send_with_130_and_the_id_of_its_message() {
+    let desk = Desk::new();
+    let silent = Step::from(Turn::Echo).written(Manner::Silent);
+    desk.stand_in().script(Script::default(), Script::new([silent]));
+    let url = desk.server.platform_url();
+    let place = ["--platform-url", url, "--platform-token-env", "TOKEN"];
+    let send = ["session", "send", SESSION, "--message", "a", "--message-id", "own"];
+    let mut command = desk.bench.command(&[&send[..], &place].concat());
+    command.env("TOKEN", "user-token").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it runs");
+    until_called(&desk, "/message:send");
+    let run = interrupted(child);
+    assert_eq!((run.code, run.out.as_str()), (Some(130), ""));
+    assert_eq!(run.err, "A2A message id for request retry: own\n");
+    assert_eq!(desk.stand_in().calls_of("/message:send").len(), 1);
+}
+
+#[test]
+#[cfg(unix)]
+fn ctrl_c_does_not_wait_for_what_is_still_being_written() {
+    let desk = Desk::new();
+    let url = desk.server.platform_url();
+    let mut command = desk.bench.command(&[
+        "session",
+        "send",
+        SESSION,
+        "--message-file",
+        "say",
+        "--message-id",
+        "own",
+        "--platform-url",
+        url,
+        "--platform-token-env",
+        "TOKEN",
+    ]);
+    let pipe = desk.bench.dir.path().join("say");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs").success());
+    command.env("TOKEN", "user-token").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it runs");
+    // Opens as soon as it is read from.
+    let _writes = std::fs::OpenOptions::new().write(true).open(pipe).expect("the pipe opens");
+    let run = interrupted(child);
+    assert_eq!((run.code, run.err.as_str()), (Some(130), "A2A message id for request retry: own\n"));
+    assert_eq!(desk.stand_in().calls().len(), 0);
+}
+
+#[cfg(unix)]
+fn interrupted(child: std::process::Child) -> Printed {
+    let kill = std::process::Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    child.wait_with_output().expect("it ends").into()
+}
+
+#[test]
+fn no_token_is_in_what_is_logged_however_much_that_is() {
+    let desk = Desk::new();
+    desk.stand_in().script(Script::default(), Script::new([Turn::Refused(401), Turn::Echo]));
+    let run = desk.run(&["send", SESSION, "--message", "a", "-vvv"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.err.contains("TRACE") || run.err.contains("DEBUG"), "something is logged: {}", run.err);
+    assert!(!run.err.contains("user-token") && !run.err.contains("tok-"), "{}", run.err);
+    let bench = team(DELEGATES);
+    bench.write("far.yaml", &endpoint(desk.server.platform_url(), ""));
+    desk.stand_in().script(Script::default(), Script::new([Turn::Refused(403)]));
+    let args = ["run-mas", "mas.yaml", "--infra-ref", "far.yaml", "-p", "go", "-vvv"];
+    let run = bench.run_with(&args, &[("TOKEN", "user-token")]);
+    let said = run.out.clone() + &run.err;
+    assert!(said.contains("TRACE") || said.contains("DEBUG"), "something is logged: {said}");
+    assert!(!said.contains("user-token") && !said.contains("tok-"), "{said}");
 }
 
 const DELEGATES: &str = "\
@@ -269,6 +383,7 @@ fn a_session_is_a_target_of_delegation() {
     let run = bench.run_with(&args, &[("TOKEN", "user-token")]);
     let said = run.out.clone() + &run.err;
     assert!(said.contains("Coding-agent runtime access is unavailable."), "{said}");
+    assert!(said.contains("the state is `unavailable`; do not repeat the same call"), "{said}");
 
     let run = bench.run_with(&args, &[]);
     assert_eq!(run.code, Some(3), "a token that is not there fails the wiring");

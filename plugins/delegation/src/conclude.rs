@@ -20,7 +20,10 @@ pub(crate) fn replied(peer: &str, call: &ToolCall, reply: &Reply) -> ToolOutput 
 
 /// The result of a delegation that no reply came of.
 pub(crate) fn failed(peer: &str, error: &Error) -> ToolOutput {
-    let mut text = format!("delegation to `{peer}` failed ({}): {error:#}", error.kind().as_str());
+    let told = format!("{error:#}");
+    // More may follow, so that a sentence of the other side does not end here.
+    let told = told.trim_end().trim_end_matches('.');
+    let mut text = format!("delegation to `{peer}` failed ({}): {told}", error.kind().as_str());
     if error.delivery() == Delivery::Unknown {
         text.push_str("; the agent may have done some of the work");
     }

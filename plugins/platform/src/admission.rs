@@ -81,7 +81,7 @@ fn blocked(access: &RuntimeAccess) -> Error {
     for more in access.detail.iter().map(|detail| detail.trim()).chain(notice(interaction)) {
         text.extend([" ", more]);
     }
-    text.push_str(&format!(" Nothing was sent; the state is `{}`.", interaction.state));
+    text.push_str(&format!(" Nothing was sent; the state is `{}`", interaction.state));
     let mut secrets = Secrets::new();
     access.token.iter().for_each(|token| secrets.add(token.clone()));
     Error::new(ErrorKind::Unavailable, secrets.scrub(&text))
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             error.message(),
             "Coding-agent runtime access is unavailable. It said ***. Update needed Press the button. \
-             Nothing was sent; the state is `update_required`."
+             Nothing was sent; the state is `update_required`"
         );
     }
 }

@@ -9,15 +9,13 @@ mod words;
 use std::sync::Arc;
 
 use mas_comm_kit::phases::{Budget, Phases};
-use mas_contracts::{BuildContext, Result};
-use mas_core::diagnostic::Report;
+use mas_contracts::{BuildContext, Error, Result};
 use mas_platform::{Letter, Output, Platform, Received};
 
 use crate::{
     cli::session::{PlatformArgs, SessionCommand, SessionSendArgs, SessionTaskArgs, SessionTaskCommand},
     console,
     exit::Exit,
-    setup,
     stop::Stop,
     surroundings::Surroundings,
 };
@@ -32,7 +30,11 @@ pub(crate) async fn run(command: &SessionCommand, around: &Surroundings) -> Exit
     };
     let (params, cx) = match target::endpoint(args, around) {
         Ok(found) => found,
-        Err(report) => return refused(&report),
+        // The contract of this command has one code for every failure.
+        Err(report) => {
+            console::err_report(&report);
+            return Exit::Failed;
+        }
     };
     let mut asked = Asked { command, args, message_id: None };
     let done = tokio::select! {
@@ -58,10 +60,6 @@ pub(crate) async fn run(command: &SessionCommand, around: &Surroundings) -> Exit
     exit
 }
 
-fn refused(report: &Report) -> Exit {
-    setup::invalid(report, false)
-}
-
 fn task_of(command: &SessionTaskCommand) -> &SessionTaskArgs {
     match command {
         SessionTaskCommand::Get(args) | SessionTaskCommand::Wait(args) | SessionTaskCommand::Cancel(args) => {
@@ -82,7 +80,7 @@ impl Asked<'_> {
     async fn ask(&mut self, params: &serde_json::Value, cx: &BuildContext) -> Result<Received> {
         let platform = Platform::of_endpoint(params, cx)?;
         let letter = match self.command {
-            SessionCommand::Send(args) => Some(self.letter(args, &platform)?),
+            SessionCommand::Send(args) => Some(self.letter(args, &platform).await?),
             SessionCommand::Task { .. } => None,
         };
         let phases = self.args.timeout.map(Phases::from_secs).transpose()?;
@@ -97,7 +95,7 @@ impl Asked<'_> {
     }
 
     /// What is sent, which is read first: nothing is asked of the network for what cannot be sent.
-    fn letter(&mut self, args: &SessionSendArgs, platform: &Platform) -> Result<Letter> {
+    async fn letter(&mut self, args: &SessionSendArgs, platform: &Platform) -> Result<Letter> {
         let mut letter = Letter {
             message_id: args.message_id.as_deref().map(Into::into),
             kind: args.response_kind,
@@ -109,7 +107,10 @@ impl Asked<'_> {
         if args.strict_dictionary {
             letter.output = Output::Dictionary { repairs: args.json_repair_attempts };
         }
-        letter.parts = words::parts(args, platform.terms().max_file_bytes)?;
+        let (args, largest) = (args.clone(), platform.terms().max_file_bytes);
+        // A pipe may take its time: Ctrl-C does not wait for it.
+        let read = tokio::task::spawn_blocking(move || words::parts(&args, largest));
+        letter.parts = read.await.map_err(|error| Error::internal(error.to_string()))??;
         platform.check(&letter)?;
         Ok(letter)
     }

@@ -9,6 +9,7 @@ use std::{
 
 use mas_contracts::Clock;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::{
     Access, AgentSeed, Answer, Asked, Call, RESPONSE_KIND, Script, SessionSeed, Turn, World, control,
@@ -41,6 +42,7 @@ impl Half {
 pub struct StandIn {
     pub(crate) clock: Arc<dyn Clock>,
     state: Arc<Mutex<State>>,
+    called: Arc<Notify>,
 }
 
 /// What it knows.
@@ -59,6 +61,20 @@ pub(crate) struct State {
     /// Tokens that the runtime takes, each for its session.
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) minted: usize,
+    /// Waits until a path that ends so was called.
+    pub async fn until_called(&self, end: &str) {
+        loop {
+            let called = self.called.notified();
+            tokio::pin!(called);
+            // From here on no call is missed.
+            called.as_mut().enable();
+            if !self.calls_of(end).is_empty() {
+                return;
+            }
+            called.await;
+        }
+    }
+
     /// How many turns ran: what a message does in the world.
     pub(crate) executed: usize,
     /// Paths that nobody may call any more, and were called.
@@ -98,6 +114,7 @@ impl StandIn {
         let session = SessionSeed { uid: Self::SESSION.into(), agent_uid: Some(agent.uid.clone()) };
         let stand_in = Self {
             clock,
+            called: Arc::default(),
             state: Arc::new(Mutex::new(State {
                 token: token.into(),
                 agents: BTreeMap::new(),
@@ -166,6 +183,7 @@ impl StandIn {
         let now = self.unix_time();
         let mut state = self.state();
         state.record.add(Call::of(half, asked, now));
+        self.called.notify_waiters();
         match half {
             Half::Platform => platform::answer(&mut state, path, asked, now),
             Half::Runtime => runtime::answer(&mut state, path, asked),
