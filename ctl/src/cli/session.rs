@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Subcommand};
 use mas_platform::ResponseKind;
 
-use super::{address, a2a::seconds, filled};
+use super::{a2a::seconds, address, filled};
 
 /// What to ask of a session of a platform.
 #[derive(Debug, Subcommand)]

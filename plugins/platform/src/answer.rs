@@ -32,7 +32,9 @@ impl Received {
             Err(_) if body.is_empty() => return Err(invalid("is empty")),
             Err(_) => return Err(invalid("is no JSON")),
         };
-        let (message, task) = (document.get("message"), document.get("task"));
+        // Null is how some writers say that there is none.
+        let member = |name: &str| document.get(name).filter(|member| !member.is_null());
+        let (message, task) = (member("message"), member("task"));
         let (given, inner) = match (message, task) {
             (Some(message), None) => (ResponseKind::Message, message),
             (None, Some(task)) => (ResponseKind::Task, task),
@@ -270,6 +272,9 @@ mod tests {
 
     #[test]
     fn the_kind_is_the_one_that_was_asked_for() {
+        let mut with_null = message();
+        with_null["task"] = Value::Null;
+        assert_eq!(read(&with_null, ResponseKind::Message).unwrap().kind(), ResponseKind::Message);
         for (document, kind) in [(message(), ResponseKind::Task), (task(), ResponseKind::Message)] {
             let error = read(&document, kind).unwrap_err();
             assert_eq!(error.code(), "mas::platform::response_kind_mismatch");

@@ -44,7 +44,8 @@ pub(crate) fn of(
     };
     let (delivery, outcome) = match (side, status) {
         (Side::Platform, _) => (Delivery::NotSent, "; nothing was sent to the session"),
-        (Side::Runtime, 400..=499) => (Delivery::Rejected, ""),
+        // These two say that somebody did not wait, and not that nothing ran.
+        (Side::Runtime, 400..=499) if !matches!(status, 408 | 499) => (Delivery::Rejected, ""),
         (Side::Runtime, _) => (Delivery::Unknown, "; whether the session executed it is not known"),
     };
     let retry = match (status, answer.header("retry-after")) {
@@ -137,6 +138,8 @@ mod tests {
             (Side::Runtime, 404, "gone", ErrorKind::NotFound, Delivery::Rejected),
             (Side::Runtime, 409, "", ErrorKind::Conflict, Delivery::Rejected),
             (Side::Runtime, 429, "", ErrorKind::RateLimited, Delivery::Rejected),
+            (Side::Runtime, 408, "", ErrorKind::Rejected, Delivery::Unknown),
+            (Side::Runtime, 499, "", ErrorKind::Rejected, Delivery::Unknown),
             (Side::Runtime, 418, "", ErrorKind::Rejected, Delivery::Rejected),
             (Side::Runtime, 502, "<h1>tok-1</h1>", ErrorKind::Unavailable, Delivery::Unknown),
             (Side::Runtime, 302, "", ErrorKind::Rejected, Delivery::Unknown),

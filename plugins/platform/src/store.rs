@@ -1,6 +1,9 @@
 //! Access that is kept: within the process, and between runs where there is a file.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use mas_comm_kit::access::{AccessCache, AccessFile, Expiry, Lookup};
 use mas_contracts::{Clock, Result};
@@ -103,8 +106,14 @@ impl Store {
         }
     }
 
-    /// Keeps access that lets a message go in the file.
-    pub(crate) async fn to_file(&self, session: &str, ends: Option<Duration>, received: Map<String, Value>) {
+    /// Keeps access that lets a message go in the file, unless another program holds the file until `end`.
+    pub(crate) async fn to_file(
+        &self,
+        session: &str,
+        ends: Option<Duration>,
+        received: Map<String, Value>,
+        end: Instant,
+    ) {
         let Some(file) = &self.file else { return };
         let now = self.clock.unix_time();
         let until = self.expiry.until(ends, now);
@@ -112,13 +121,25 @@ impl Store {
             return;
         }
         let value = json!({"backend": self.scope.backend, "session": session, "access": received});
-        if let Err(error) = file.put(&self.scope.key(session), value, Some(until)).await {
-            tracing::warn!("{error}");
+        let key = self.scope.key(session);
+        self.change(file.put(&key, value, Some(until)), end).await;
+    }
+
+    /// Waits for a change of the file, until `end` at most.
+    async fn change(&self, change: impl Future<Output = Result<()>> + Send, end: Instant) {
+        tokio::select! {
+            biased;
+            done = change => if let Err(error) = done {
+                tracing::warn!("{error}");
+            },
+            () = self.clock.sleep_until(end) => {
+                tracing::warn!("the file of cached access was held by another program, and is as it was");
+            }
         }
     }
 
-    /// Forgets access that was refused; what took its place meanwhile stays.
-    pub(crate) async fn forget(&self, session: &Arc<str>, grant: &Arc<Grant>) {
+    /// Forgets access that was refused; what took its place meanwhile stays. It takes until `end` at most.
+    pub(crate) async fn forget(&self, session: &Arc<str>, grant: &Arc<Grant>, end: Instant) {
         if let Some(memory) = &self.memory {
             memory.drop_value(session, grant);
         }
@@ -128,8 +149,7 @@ impl Store {
             let token = kept.pointer("/access/token").and_then(Value::as_str);
             token.is_none_or(|token| token.trim() == refused)
         };
-        if let Err(error) = file.drop_value(&self.scope.key(session), is).await {
-            tracing::warn!("{error}");
-        }
+        let key = self.scope.key(session);
+        self.change(file.drop_value(&key, is), end).await;
     }
 }

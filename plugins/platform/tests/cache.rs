@@ -157,6 +157,33 @@ async fn a_refusal_drops_both_layers_even_where_the_second_try_fails() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_refusal_is_followed_by_a_fresh_answer_and_not_by_what_another_run_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bench, path) = filed(&folder);
+    bench.send(&hello()).await.unwrap();
+    // Another run of the program is refused and keeps the next token, which is then rotated as well.
+    bench.stand_in.load(World { rotate: true, ..World::default() });
+    let other = next_run(&bench, &path);
+    other.send(&bench.session, &hello(), None, &other.budget(None)).await.unwrap();
+    bench.stand_in.load(World { rotate: true, ..World::default() });
+    bench.send(&hello()).await.unwrap();
+    assert_eq!(bench.resolves(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_another_program_holds_does_not_extend_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bench, path) = filed(&folder);
+    bench.send(&hello()).await.unwrap();
+    let lock = fs::OpenOptions::new().write(true).open(path.with_extension("json.lock")).unwrap();
+    lock.lock().unwrap();
+    bench.stand_in.script(Script::default(), Script::new([Turn::Refused(401)]));
+    let (sent, took) = bench.send_within(&hello(), 0.5).await;
+    assert!(sent.is_err());
+    assert!(took <= 0.501, "{took}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_entry_that_does_not_let_a_message_go_is_no_hit_and_no_crash() {
     let folder = tempfile::tempdir().unwrap();
     let (bench, path) = filed(&folder);

@@ -220,7 +220,7 @@ impl Platform {
                 None => self.profile(session, None, budget).await?.check(kind)?,
             }
         }
-        self.grant(session, budget).await
+        self.grant(session, From::Anywhere, budget).await
     }
 
     /// Sends what was admitted. It is sent a second time only while it is `wanted`.
@@ -260,15 +260,16 @@ impl Platform {
         if !is_refusal(&answer) {
             return self.read(session, asked, &grant, answer, kind);
         }
-        self.store.forget(session, &grant).await;
-        let grant = self.grant(session, budget).await?;
+        self.store.forget(session, &grant, budget.end()).await;
+        // What a file keeps may be as old as what was refused.
+        let grant = self.grant(session, From::Platform, budget).await?;
         if !wanted() {
             let text = "the caller went away while access to the runtime was renewed; nothing was executed";
             return Err(Error::new(ErrorKind::Cancelled, text).with_code("mas::platform::send_cancelled"));
         }
         let answer = self.exchange.ask(&asked.call(&grant), budget).await?;
         if is_refusal(&answer) {
-            self.store.forget(session, &grant).await;
+            self.store.forget(session, &grant, budget.end()).await;
         }
         self.read(session, asked, &grant, answer, kind)
     }
@@ -292,10 +293,10 @@ impl Platform {
     }
 
     /// Access to a session, once a message may be sent.
-    async fn grant(&self, session: &Arc<str>, budget: &Budget) -> Result<Arc<Grant>> {
+    async fn grant(&self, session: &Arc<str>, from: From, budget: &Budget) -> Result<Arc<Grant>> {
         tokio::select! {
             biased;
-            granted = self.store.get(session, self.look_up(session, budget)) => granted,
+            granted = self.store.get(session, self.look_up(session, from, budget)) => granted,
             // Somebody else's lookup, which may take longer than this call has.
             () = self.clock.sleep_until(budget.end()) => {
                 let text = "the runtime of the session was not ready in time; nothing was sent, so send it again later, or allow it more time";
@@ -305,8 +306,10 @@ impl Platform {
     }
 
     /// Asks the platform for access, and again while the session gets ready, as long as that fits.
-    async fn look_up(&self, session: &Arc<str>, budget: &Budget) -> Lookup<Grant> {
-        if let Some((grant, ends)) = self.store.of_file(session) {
+    async fn look_up(&self, session: &Arc<str>, from: From, budget: &Budget) -> Lookup<Grant> {
+        if from == From::Anywhere
+            && let Some((grant, ends)) = self.store.of_file(session)
+        {
             return Lookup::Granted(grant, ends);
         }
         let mut before = None;
@@ -326,7 +329,7 @@ impl Platform {
             };
             let pause = match decide(&access, self.terms.allow_http) {
                 Admission::Go(grant) => {
-                    self.store.to_file(session, access.ends, access.received).await;
+                    self.store.to_file(session, access.ends, access.received, budget.end()).await;
                     return Lookup::Granted(grant, access.ends);
                 }
                 Admission::No(error) => return Lookup::Refused(error),
@@ -351,6 +354,15 @@ impl fmt::Debug for Platform {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Platform").field("service", &self.service).finish_non_exhaustive()
     }
+}
+
+/// Where access may come from that is not kept in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// The file of another run, else the platform.
+    Anywhere,
+    /// The platform alone.
+    Platform,
 }
 
 /// A request to the runtime, wherever that is.

@@ -61,20 +61,6 @@ pub(crate) struct State {
     /// Tokens that the runtime takes, each for its session.
     pub(crate) tokens: BTreeMap<String, String>,
     pub(crate) minted: usize,
-    /// Waits until a path that ends so was called.
-    pub async fn until_called(&self, end: &str) {
-        loop {
-            let called = self.called.notified();
-            tokio::pin!(called);
-            // From here on no call is missed.
-            called.as_mut().enable();
-            if !self.calls_of(end).is_empty() {
-                return;
-            }
-            called.await;
-        }
-    }
-
     /// How many turns ran: what a message does in the world.
     pub(crate) executed: usize,
     /// Paths that nobody may call any more, and were called.
@@ -200,6 +186,20 @@ impl StandIn {
     #[must_use]
     pub fn calls_of(&self, end: &str) -> Vec<Call> {
         self.state().record.all().filter(|call| call.path.ends_with(end)).cloned().collect()
+    }
+
+    /// Waits until a path that ends so was called.
+    pub async fn until_called(&self, end: &str) {
+        loop {
+            let called = self.called.notified();
+            tokio::pin!(called);
+            // From here on no call is missed.
+            called.as_mut().enable();
+            if !self.calls_of(end).is_empty() {
+                return;
+            }
+            called.await;
+        }
     }
 
     /// How many turns ran: what the messages so far did in the world.
