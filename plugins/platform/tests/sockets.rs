@@ -128,6 +128,24 @@ async fn a_turn_over_the_limit_is_told_as_soon_as_the_runtime_says_so() {
 }
 
 #[tokio::test]
+async fn the_limit_of_a_message_is_known_by_its_shape_without_a_media_type() {
+    let limit = r#"{"error": {"code": 504, "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "MESSAGE_RESPONSE_LIMIT_EXCEEDED", "domain": "mainsequence.ai", "metadata": {"limitSeconds": "90"}}]}}"#;
+    let runtime = RawServer::start(move |_, _| {
+        let length = limit.len();
+        let head = format!("HTTP/1.1 504 X\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+        vec![Act::Send([head.as_bytes(), limit.as_bytes()].concat())]
+    });
+    let runtime = runtime.await.unwrap();
+    let patch = serde_json::Map::from_iter([("rpc_url".to_owned(), runtime.url().into())]);
+    let server = server(Access::Ready { expires_in: None, patch }.into(), Turn::Echo.into()).await;
+    let error = fails(&server, 5_000).await;
+    assert_eq!((error.code(), error.delivery()), (MESSAGE_LIMIT.into(), Delivery::Answered));
+    assert!(error.context().any(|pair| pair == ("limit_seconds", "90")), "{error:?}");
+    assert_eq!(runtime.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_runtime_that_nobody_listens_at_was_not_sent_to() {
     let gone = RawServer::start(|_, _| Vec::new()).await.unwrap();
     let url = format!("{}/rt/", gone.url());

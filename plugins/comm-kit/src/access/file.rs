@@ -190,19 +190,24 @@ fn replace(path: &Path, entries: &Entries) -> io::Result<()> {
         map.insert(key.clone(), serde_json::to_value(entry)?);
     }
     let text = serde_json::to_vec(&map)?;
-    let fresh = beside(path, ".new");
-    // One that a run left behind when it was killed; the lock says that nobody writes it.
-    match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = private::create(&fresh)?;
+    let (mut file, fresh) = begin(path)?;
     file.write_all(&text)?;
     file.sync_all()?;
     fs::rename(&fresh, path)?;
     #[cfg(unix)]
     File::open(folder(path))?.sync_all()?;
     Ok(())
+}
+
+/// The file that is to take the place of another, without a byte in it yet, and where it is.
+fn begin(path: &Path) -> io::Result<(File, PathBuf)> {
+    let fresh = beside(path, ".new");
+    // One that a run left behind when it was killed; the lock says that nobody writes it.
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    Ok((private::create(&fresh)?, fresh))
 }
 
 fn folder(path: &Path) -> &Path {
@@ -216,4 +221,30 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name: OsString = path.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     path.with_file_name(name)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_file_and_its_folders_are_their_owners_alone_before_their_first_byte() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("state/mas/access.json");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        private::folder(folder(&path)).unwrap();
+        for made in ["state", "state/mas"] {
+            assert_eq!(mode(&place.path().join(made)), 0o700, "{made}");
+        }
+        // One that a run left behind, and that others may read, is not written into.
+        let left = beside(&path, ".new");
+        fs::write(&left, "left").unwrap();
+        fs::set_permissions(&left, fs::Permissions::from_mode(0o644)).unwrap();
+        let (file, fresh) = begin(&path).unwrap();
+        assert_eq!((fresh.clone(), file.metadata().unwrap().len(), mode(&fresh)), (left, 0, 0o600));
+        private::lock_file(&beside(&path, ".lock")).unwrap();
+        assert_eq!(mode(&beside(&path, ".lock")), 0o600);
+    }
 }
