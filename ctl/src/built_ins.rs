@@ -10,6 +10,7 @@ use mas_local as _;
 use mas_models as _;
 use mas_patterns as _;
 use mas_platform as _;
+use mas_process as _;
 use mas_store_file as _;
 use mas_store_memory as _;
 use mas_tools as _;

@@ -11,6 +11,7 @@ const BUILT_INS: &[&str] = &[
     "agent_comm/a2a",
     "agent_comm/local (agent-local)",
     "agent_comm/platform (mainsequence)",
+    "agent_comm/process",
     "agent_expose/a2a",
     "design_pattern/react (analyst, planner, react@v1)",
     "design_pattern/scripted_response (scripted_response@v1)",
