@@ -16,7 +16,7 @@ impl Blueprint {
     // Places stay out, so that a comment more changes nothing; secrets stay out, so that the hash tells nothing.
     fn to_canonical(&self) -> Json {
         let endpoints = self.endpoints.iter().map(|row| {
-            json!({
+            let mut canonical = json!({
                 "agent": row.agent.value,
                 "protocol": row.protocol.value,
                 "usage": row.usage.word(),
@@ -24,9 +24,13 @@ impl Blueprint {
                 "headers": row.headers.iter().map(|(name, _)| name.value.as_str()).collect::<Vec<_>>(),
                 "timeout": row.timeout_seconds.as_ref().map(|seconds| &seconds.value),
                 "a2a": row.a2a.as_ref().map(crate::manifest::Params::public_value),
-                "layers": row.layers.as_ref().map(crate::manifest::Params::public_value),
                 "params": row.params.public_value(),
-            })
+            });
+            // Only where there are any: an endpoint without them is the one it was before there were layers.
+            if let (Some(layers), Some(canonical)) = (&row.layers, canonical.as_object_mut()) {
+                canonical.insert("layers".to_owned(), layers.public_value());
+            }
+            canonical
         });
         let comm = [&self.agent_comm.team, &self.agent_comm.flavour, &self.agent_comm.config];
         let comm = comm.map(|chosen| chosen.as_ref().map(selection));
