@@ -31,14 +31,15 @@ pub struct Capability {
 }
 
 /// The peer of a send: the agent's handle, as `delegates_to` names it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Peer {
     /// The handle.
     pub id: Arc<str>,
 }
 
 /// Which conversation with the target a message belongs to, below one parent session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ThreadName {
     /// The one that goes on from one delegation to the next.
     Main,
@@ -50,7 +51,7 @@ pub enum ThreadName {
 }
 
 /// The conversation of a delegation: the same on every backend.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Thread {
     /// The session that delegates.
     pub parent: Arc<str>,
@@ -122,7 +123,7 @@ fn escape(text: &str, key: &mut String) {
 }
 
 /// A message on its way to a peer.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outbound {
     /// The content.
     pub parts: Vec<Part>,
@@ -144,7 +145,7 @@ pub struct TaskRef {
 }
 
 /// What a peer that can be reached is, and how a send would reach it: what `plan --live` and `validate --live` show.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// The peer's name for a person, as it says itself.
     pub name: Option<Arc<str>>,

@@ -9,7 +9,7 @@ use std::{
 };
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::{AgentHost, Clock, Error, Ids, Result};
@@ -100,7 +100,7 @@ impl fmt::Debug for BuildContext {
 }
 
 /// A problem of a declaration, found without touching anything outside it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Where in the checked value, such as `a2a.listen.port`; empty for the whole.
     pub path: String,

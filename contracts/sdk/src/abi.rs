@@ -1,0 +1,187 @@
+//! The C ABI, version 1: the structs and functions that cross between a program and a library.
+//!
+//! - Only integers, function pointers and borrowed bytes cross. Bytes are valid during the call that passes them, and
+//!   nobody frees the memory of the other side.
+//! - `abi` is compared exactly. `size` is the size of the struct in bytes as its maker knows it; structs grow by fields at
+//!   their end, and a field beyond `size` is not there.
+//! - Every function may be called from any thread. `start` and `cancel` return at once.
+//! - `frame` takes what it is given before it returns, so that no queue of events grows on either side.
+//! - A library is never unloaded, so what [`Plugin`] points to stays.
+
+#![allow(unsafe_code, reason = "the half of the ABI on the side of the library")]
+
+use std::{
+    ffi::c_void,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::OnceLock,
+};
+
+use crate::{
+    Identity,
+    guest::{self, Frames},
+    protocol::LARGEST,
+};
+
+/// The version of this ABI.
+pub const ABI: u32 = 1;
+
+/// The symbol of the function, without parameters, that returns a [`Plugin`].
+pub const ENTRY: &str = "mas_plugin_v1";
+
+/// A frame with an event.
+pub const EVENT: u32 = 1;
+/// The last frame of a call, with the reply.
+pub const END: u32 = 2;
+/// The last frame of a call, with the error.
+pub const FAIL: u32 = 3;
+
+/// It was taken.
+pub const OK: i32 = 0;
+/// It was refused: the call has ended or never was, or the payload is no such thing.
+pub const REFUSED: i32 = 1;
+/// The other side has a newer or older ABI.
+pub const WRONG_ABI: i32 = 2;
+/// The other side is broken: a panic, or no runtime.
+pub const BROKEN: i32 = 3;
+
+/// Borrowed bytes; nothing if `len` is 0, whatever `data` is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes {
+    /// The first byte.
+    pub data: *const u8,
+    /// How many.
+    pub len: usize,
+}
+
+impl Bytes {
+    /// These bytes.
+    #[must_use]
+    pub const fn of(bytes: &[u8]) -> Self {
+        Self { data: bytes.as_ptr(), len: bytes.len() }
+    }
+
+    /// The bytes; `None` for a null pointer and for more than [`LARGEST`].
+    ///
+    /// # Safety
+    /// If `data` is not null, `len` bytes from it are readable and do not change while the slice lives.
+    #[must_use]
+    pub unsafe fn get<'a>(self) -> Option<&'a [u8]> {
+        if self.len == 0 {
+            return Some(&[]);
+        }
+        if self.data.is_null() || self.len > LARGEST {
+            return None;
+        }
+        // SAFETY: not null, and readable for `len` bytes as the caller promises.
+        Some(unsafe { std::slice::from_raw_parts(self.data, self.len) })
+    }
+}
+
+/// What a program gives to a library; it stays for as long as the process runs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Host {
+    /// [`ABI`].
+    pub abi: u32,
+    /// The size of this struct.
+    pub size: u32,
+    /// Passed back with every frame.
+    pub context: *mut c_void,
+    /// Takes a frame of a call: its number, the kind and the payload.
+    pub frame: Option<unsafe extern "C" fn(*mut c_void, u64, u32, Bytes) -> i32>,
+}
+
+/// What a library is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Plugin {
+    /// [`ABI`].
+    pub abi: u32,
+    /// The size of this struct.
+    pub size: u32,
+    /// Its name, in UTF-8.
+    pub name: Bytes,
+    /// Its version, in UTF-8.
+    pub version: Bytes,
+    /// Called once, first.
+    pub init: Option<unsafe extern "C" fn(*const Host) -> i32>,
+    /// Starts a call: its number, and the request.
+    pub start: Option<unsafe extern "C" fn(u64, Bytes) -> i32>,
+    /// Stops a call: its number, and the reason (0 requested, 1 abandoned, 2 deadline, 3 shutdown).
+    pub cancel: Option<unsafe extern "C" fn(u64, u32) -> i32>,
+}
+
+// SAFETY: what it points to is never written and stays for as long as the process runs.
+unsafe impl Send for Plugin {}
+// SAFETY: as above.
+unsafe impl Sync for Plugin {}
+
+struct ToHost(Host);
+
+// SAFETY: the program lets `frame` be called from any thread, with the context that it gave.
+unsafe impl Send for ToHost {}
+// SAFETY: as above.
+unsafe impl Sync for ToHost {}
+
+impl Frames for ToHost {
+    fn frame(&self, call: u64, kind: u32, payload: &[u8]) -> bool {
+        // SAFETY: the function and its context are those of the program, and the bytes live during the call.
+        self.0
+            .frame
+            .is_some_and(|frame| unsafe { frame(self.0.context, call, kind, Bytes::of(payload)) == OK })
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn mas_plugin_v1() -> *const Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    PLUGIN.get_or_init(|| {
+        let who = mas_contracts::inventory::iter::<Identity>().next();
+        let Identity { name, version } = who.copied().unwrap_or(Identity { name: "", version: "" });
+        Plugin {
+            abi: ABI,
+            size: u32::try_from(size_of::<Plugin>()).unwrap_or(0),
+            name: Bytes::of(name.as_bytes()),
+            version: Bytes::of(version.as_bytes()),
+            init: Some(init),
+            start: Some(start),
+            cancel: Some(cancel),
+        }
+    })
+}
+
+/// Keeps panics on this side.
+fn guarded(work: impl FnOnce() -> i32) -> i32 {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(BROKEN)
+}
+
+unsafe extern "C" fn init(host: *const Host) -> i32 {
+    guarded(|| {
+        // SAFETY: null, or a program's struct, whose first two fields every version has.
+        let Some((abi, size)) = (unsafe { host.as_ref() }).map(|host| (host.abi, host.size)) else {
+            return REFUSED;
+        };
+        if abi != ABI || usize::try_from(size).is_ok_and(|size| size < size_of::<Host>()) {
+            return WRONG_ABI;
+        }
+        // SAFETY: it is as large as this version knows it.
+        let host = unsafe { *host };
+        if host.frame.is_none() {
+            return REFUSED;
+        }
+        if guest::begin(Box::new(ToHost(host))) { OK } else { BROKEN }
+    })
+}
+
+unsafe extern "C" fn start(call: u64, request: Bytes) -> i32 {
+    guarded(|| {
+        // SAFETY: the program's bytes live during the call.
+        let Some(request) = (unsafe { request.get() }) else { return REFUSED };
+        if guest::start(call, request) { OK } else { REFUSED }
+    })
+}
+
+unsafe extern "C" fn cancel(call: u64, reason: u32) -> i32 {
+    guarded(|| if guest::cancel(call, reason) { OK } else { REFUSED })
+}
