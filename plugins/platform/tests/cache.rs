@@ -92,6 +92,16 @@ async fn a_token_that_is_rotated_under_load_costs_each_call_one_retry_at_most() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_are_refused_one_after_the_other_share_the_token_that_the_first_one_asked_for() {
+    let bench = Arc::new(Bench::new());
+    let late = |number: u64| Step::from(Turn::Refused(401)).after_ms(10 * number);
+    let turns = (1..=100).map(late).chain([Step::from(Turn::Echo)]);
+    bench.stand_in.script(Script::default(), Script::new(turns));
+    assert_eq!(all_at_once(&bench, 100).await, 100);
+    assert_eq!((bench.resolves(), bench.posts(), bench.stand_in.executed()), (2, 200, 100));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_send_with_less_time_than_the_one_that_asks_ends_in_time() {
     let bench = Arc::new(Bench::new());
     let slow = Step::from(Access::ready()).after_ms(5_000);

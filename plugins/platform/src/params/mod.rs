@@ -49,9 +49,12 @@ pub(crate) struct Params {
     session_name: Option<String>,
     /// The session that it belongs to.
     parent_session_uid: Option<String>,
-    /// What messages are answered with: `message`, or `task`, which is waited for; default `message`.
+    /// What messages are answered with: `message`, or `task`, which is waited for; default `message`. That the agent
+    /// offers tasks is checked before the first message, and by `plan --live` and `validate --live`.
     #[serde(default)]
     response_kind: ResponseKind,
+    /// No parameter here, and false at most: a team is wired without asking anybody. `plan --live` checks the profile.
+    verify: Option<bool>,
     /// What answers are made of: `text`, or `dictionary`, which is one JSON object, strictly; default `text`.
     #[serde(default)]
     output: OutputWord,
@@ -214,6 +217,13 @@ impl Params {
             if bytes == Some(0) {
                 push(path, "must be 1 at least");
             }
+        }
+        if self.verify == Some(true) {
+            push(
+                "verify",
+                "is not taken, for wiring asks nobody: `plan --live` and `validate --live` check that the agent \
+                 offers the response kind, and so does the first send before anything is sent",
+            );
         }
         match (self.output, self.json_repair_attempts) {
             (_, Some(0)) => push("json_repair_attempts", "must be 1 at least"),

@@ -90,6 +90,7 @@ fn what_is_wrong_is_told_with_its_place() {
         (json!({"max_response_bytes": 0}), "max_response_bytes"),
         (json!({"max_file_bytes": 0}), "max_file_bytes"),
         (json!({"extension_base": ""}), "extension_base"),
+        (json!({"verify": true}), "verify"),
         (json!({"headers": {}}), ""),
     ];
     for (patch, place) in cases {
