@@ -5,7 +5,7 @@ use std::path::Path;
 use mas_core::{
     blueprint::{ResolveInput, ResolveOptions, Resolved, resolve},
     config::Config,
-    diagnostic::{Diagnostic, Location, Report},
+    diagnostic::{Diagnostic, Location, Report, Severity},
     manifest::{
         Binding, FlavourDocument, InfraDocument, Located, Options, Override, apply_overrides, load,
         load_flavour, load_infra,
@@ -157,15 +157,28 @@ pub(crate) fn model(args: &TeamArgs, around: &Surroundings) -> Result<Option<Loc
     Ok(Some(flag("--model", name)))
 }
 
-/// Ends a command whose manifests or wiring are invalid: with `json` the problems are one document on stdout, else
-/// a text on stderr.
+/// What is wrong with a flag's text alone, whatever the files say.
+const OF_FLAGS: [&str; 2] = ["mas::override::syntax", "mas::override::root"];
+
+/// Ends a command whose manifests or wiring are invalid, or whose flags cannot be read: with `json` the problems are one
+/// document on stdout, else a text on stderr.
 pub(crate) fn invalid(report: &Report, json: bool) -> Exit {
     if json {
         console::out_json(&json!({"status": "invalid", "findings": report.to_records()}));
     } else {
         console::err_report(report);
     }
-    Exit::Invalid
+    exit_of(report)
+}
+
+/// The code for problems: that of the command line where it is all that is wrong.
+pub(crate) fn exit_of(report: &Report) -> Exit {
+    let mut errors = report.iter().filter(|found| found.severity == Severity::Error).peekable();
+    if errors.peek().is_some() && errors.all(|found| OF_FLAGS.contains(&found.code)) {
+        Exit::Usage
+    } else {
+        Exit::Invalid
+    }
 }
 
 /// A value that a flag gives.

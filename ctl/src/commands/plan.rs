@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use mas_core::{
-    blueprint::Resolved,
+    blueprint::{AgentBlueprint, Resolved},
     diagnostic::Location,
     registry::Registry,
     wiring::{Hosting, Wiring, wire},
@@ -48,13 +48,23 @@ pub(crate) async fn run(args: &PlanArgs, registry: &Registry, around: &Surroundi
     if problems.has_errors() { Exit::Invalid } else { Exit::Done }
 }
 
+/// Where an agent does its work: elsewhere also where it is declared here, but every way to it leads over an endpoint.
+fn runs(wiring: &Wiring<'_>, agent: &AgentBlueprint) -> &'static str {
+    let id = &agent.id.value;
+    let stays = *id == wiring.blueprint.entry.value
+        || wiring.exposures.iter().any(|exposure| exposure.endpoint.agent.value == *id);
+    let mut ways = wiring.routes.iter().filter(|route| route.to.value == *id).peekable();
+    let leaves = ways.peek().is_some() && ways.all(|route| route.endpoint.is_some());
+    if agent.external || (leaves && !stays) { "elsewhere" } else { "here" }
+}
+
 fn to_json(wiring: &Wiring<'_>) -> Value {
     let blueprint = wiring.blueprint;
     let agents = blueprint.agents.iter().map(|agent| {
         json!({
             "id": agent.id.value,
             "name": agent.name.shown(),
-            "runs": if agent.external { "elsewhere" } else { "here" },
+            "runs": runs(wiring, agent),
             "entry": agent.id.value == blueprint.entry.value,
             "model": if agent.external { Value::Null } else { agent.model.id.shown().into() },
             "model_set_by": if agent.external { Value::Null } else { place(&agent.model.id.at).into() },
@@ -106,7 +116,7 @@ fn to_text(wiring: &Wiring<'_>) -> String {
     );
     let agents = blueprint.agents.iter().map(|agent| {
         let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name.shown()).collect();
-        let runs = if agent.external { "elsewhere" } else { "here" };
+        let runs = runs(wiring, agent);
         let (pattern, model, set_by) = if agent.external {
             ("-", "-", "-".to_owned())
         } else {

@@ -75,7 +75,7 @@ pub(crate) async fn run(args: &ValidateArgs, registry: &Registry, around: &Surro
         text.push_str(&summary(result.outcomes.len(), &report));
         console::out(&text);
     }
-    if report.has_errors() { Exit::Invalid } else { Exit::Done }
+    if report.has_errors() { setup::exit_of(&report) } else { Exit::Done }
 }
 
 /// The ways of every team among the files, as flags make them: their problems, and who is there if that is asked.

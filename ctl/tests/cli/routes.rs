@@ -104,3 +104,47 @@ fn a_changed_endpoint_is_what_the_plan_shows() {
     let run = bench().run(&["validate", "mas.yaml", "--infra-ref", "app.yaml", "--override", url]);
     assert_eq!(run.code, Some(0), "{}", run.out);
 }
+
+#[test]
+fn an_override_that_cannot_be_read_is_a_wrong_command_line() {
+    let bench = bench();
+    for text in ["spec=1", "infra:spec.endpoints", "agents:spec.x=1"] {
+        for (command, run) in both(&["--override", text]) {
+            assert_eq!(run.code, Some(2), "{command} {text}: {}{}", run.out, run.err);
+        }
+    }
+    let run = bench.run(&["plan", "mas.yaml", "--override", "infra:spec.nowhere.x=1"]);
+    assert_eq!(run.code, Some(3), "what the files have not is their affair, too");
+}
+
+#[test]
+fn an_override_of_a_map_that_is_not_there_is_told_how_it_is_given() {
+    let bench = bench();
+    bench.write(
+        "far.yaml",
+        "apiVersion: infra/v1\nkind: Application\nmetadata: {name: x}\nspec:\n  endpoints:\n    b.c: {protocol: a2a, usage: use, url: http://127.0.0.1:9}\n",
+    );
+    let plan = |change: &str| {
+        let run = bench.run(&["plan", "mas.yaml", "--infra-ref", "far.yaml", "--override", change]);
+        (run.code, run.err)
+    };
+    let (code, err) = plan("infra:spec.endpoints.b.c.headers.Authorization=env:TOKEN");
+    assert!(code == Some(3) && err.contains("a key with a dot is quoted: [\"b.c\"]"), "{err}");
+    let (code, err) = plan("infra:spec.endpoints[\"b.c\"].headers.Authorization=secret");
+    assert!(code == Some(3) && err.contains("headers={\"Authorization\": VALUE}"), "{err}");
+    assert!(!err.contains("secret"), "{err}");
+    let (code, err) = plan("infra:spec.endpoints[\"b.c\"].headers={\"Authorization\": secret}");
+    assert_eq!(code, Some(0), "{err}");
+}
+
+#[test]
+fn an_agent_that_is_only_used_elsewhere_does_not_run_here() {
+    let bench = bench();
+    let runs = |flags: &[&str]| {
+        let plan = bench.run(&[&["plan", "mas.yaml", "--json"], flags].concat()).json();
+        let agents = plan["agents"].as_array().cloned().unwrap_or_default();
+        agents.iter().map(|agent| format!("{} {}", agent["id"], agent["runs"])).collect::<Vec<_>>()
+    };
+    assert_eq!(runs(&[]), [r#""a" "here""#, r#""b" "here""#]);
+    assert_eq!(runs(&["--bind", "b=a2a://127.0.0.1:9"]), [r#""a" "here""#, r#""b" "elsewhere""#]);
+}

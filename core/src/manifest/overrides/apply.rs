@@ -121,8 +121,14 @@ fn look(node: &Node, steps: &[Step], depth: usize) -> Result<(), Miss> {
             None if last => Ok(()),
             None => {
                 let keys = || map.iter().map(|entry| &*entry.key);
-                let help = nearest(key, keys()).map(|near| format!("did you mean `{near}`?"));
-                let help = help.or_else(|| (!map.is_empty()).then(|| format!("there: {}", one_of(keys()))));
+                let help = dotted(map, steps.get(depth..).unwrap_or_default())
+                    .map(|key| format!("a key with a dot is quoted: [\"{key}\"]"));
+                let help =
+                    help.or_else(|| nearest(key, keys()).map(|near| format!("did you mean `{near}`?")));
+                let help = help.or_else(|| {
+                    let whole = whole(steps.get(depth..).unwrap_or_default());
+                    (!map.is_empty()).then(|| format!("there: {}{whole}", one_of(keys())))
+                });
                 miss(format!("there is no `{key}` in {whose}"), help)
             }
         },
@@ -152,6 +158,27 @@ fn look(node: &Node, steps: &[Step], depth: usize) -> Result<(), Miss> {
         }
         (Pick::Every, Value::List(_) | Value::Map(_)) => miss(format!("{whose} is empty"), None),
         (_, _) => miss(format!("{whose} is {}, so nothing is picked from it", node.noun()), None),
+    }
+}
+
+/// A key of the map that holds dots, where the steps are its pieces.
+fn dotted<'a>(map: &'a Map, steps: &[Step]) -> Option<&'a str> {
+    map.iter().map(|entry| &*entry.key).find(|key| {
+        let mut steps = steps.iter();
+        let is = |step: Option<&Step>, piece: &str| {
+            step.is_some_and(|step| matches!(&step.pick, Pick::Key(key) if key == piece))
+        };
+        key.contains('.') && key.split('.').all(|piece| is(steps.next(), piece))
+    })
+}
+
+/// How a map that is not there is given together with one key of it.
+fn whole(steps: &[Step]) -> String {
+    match steps {
+        [Step { pick: Pick::Key(map), .. }, Step { pick: Pick::Key(key), .. }] => {
+            format!("; what is not there is given as a whole: {map}={{\"{key}\": VALUE}}")
+        }
+        _ => String::new(),
     }
 }
 
