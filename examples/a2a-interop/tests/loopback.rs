@@ -117,6 +117,7 @@ impl Served {
             headers: Vec::new(),
             timeout_seconds: None,
             a2a: Some(Params::new(a2a)),
+            layers: None,
             params: Params::none(at.clone()),
             dir: std::path::PathBuf::new(),
             missing: Vec::new(),
