@@ -163,16 +163,16 @@ spec: {endpoints: {a: {protocol: a2a, url: 'http://x', a2a: {client: {poll: {ini
     calls.yaml:4 error: the endpoint of `a` cannot be used: agent_comm `a2a` refuses `a2a.client.poll.inital`: unknown field `inital`, expected one of `initial`, `factor`, `max`, `tolerate` (did you mean `initial`?)
     hidden.yaml:6 error: tool_provider `command` does not take these parameters: `params.output`: unknown variant `<from the environment>`, expected one of `auto`, `json`, `text`
     proxy.yaml:4 error: llm_provider `openai` does not take these parameters: `foo`: unknown field `foo`, expected one of `api_base`, `api_key_env`, `headers`, `stream`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `timeout`, `retry`, `ca_file`, `verify`, `proxy`, `body`
-    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform (did you mean `local`?)
-    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`)
+    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform, process (did you mean `local`?)
+    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`, `process`)
     secret.yaml:6 error: unknown design_pattern `<from the environment>`; available: react, scripted_response, single_pass
     secret.yaml:7 warning: the environment variable GONE is not set (set GONE, or give a default: `env:GONE|default`)
     team.yaml:5 warning: the design_pattern `cot` is not there yet: a run that needs it is refused (there are: `react`, `scripted_response`, `single_pass`)
     ");
     insta::assert_snapshot!(told(&["validate", "--json", "team.yaml", "--infra-ref", "proxy.yaml"]), @r"
     proxy.yaml:4 error: llm_provider `openai` does not take these parameters: `foo`: unknown field `foo`, expected one of `api_base`, `api_key_env`, `headers`, `stream`, `connect_timeout`, `first_byte_timeout`, `idle_timeout`, `timeout`, `retry`, `ca_file`, `verify`, `proxy`, `body`
-    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform (did you mean `local`?)
-    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`)
+    proxy.yaml:9 error: unknown agent_comm `lokal`; available: local, a2a, platform, process (did you mean `local`?)
+    proxy.yaml:9 warning: the agent_comm `nats` is not there yet: a run that needs it is refused (there are: `a2a`, `local`, `platform`, `process`)
     team.yaml:5 warning: the design_pattern `cot` is not there yet: a run that needs it is refused (there are: `react`, `scripted_response`, `single_pass`)
     ");
 }
