@@ -12,4 +12,3 @@ mod conformance;
 mod limits;
 mod peer;
 mod resending;
-mod spans;
