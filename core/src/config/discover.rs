@@ -110,15 +110,8 @@ fn workspace_file(cwd: &Path, environment: &Environment, report: &mut Report) ->
 
 // Many programs have a `config.yaml`; one without a single key of ours is another program's.
 fn is_ours(file: &Path) -> bool {
-    const KEYS: &[&str] = &[
-        "mas_ctl",
-        "mas_lab",
-        "infra_refs",
-        "infra_interceptors",
-        "manifest_libraries",
-        "defaults",
-        "plugins",
-    ];
+    const KEYS: &[&str] =
+        &["mas_ctl", "mas_lab", "infra_refs", "infra_interceptors", "manifest_libraries", "defaults"];
     let Ok(source) = source_text(file, None) else { return false };
     source.text().lines().any(|line| {
         KEYS.iter().any(|key| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':')))

@@ -4,7 +4,6 @@
 
 mod discover;
 mod layer;
-mod plugins;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +14,6 @@ use serde_json::Value as Json;
 use crate::diagnostic::{Location, Report};
 use crate::manifest::yaml::Node;
 use crate::manifest::{Environment, Located, Options, Params, Selection, reading};
-
-pub use plugins::PluginEntry;
 
 use layer::Layer;
 
@@ -37,8 +34,6 @@ pub struct Config {
     pub env_file: Option<Located<PathBuf>>,
     /// Directories of libraries by name.
     pub libraries: BTreeMap<String, PathBuf>,
-    /// Plugins to load, in order.
-    pub plugins: Vec<PluginEntry>,
     /// What was found but stops nothing.
     pub warnings: Report,
 }
@@ -121,19 +116,7 @@ impl Config {
             Some(reading::filled(Some(node))?.map(|path| layer.dir(cwd).join(path)))
         });
         let flavour = reading::filled(top("mas_ctl.flavour").map(|(_, node)| node));
-        let plugins = plugins::of(&layers, cwd);
-        Self {
-            figment,
-            defaults,
-            infra_refs,
-            infra_dir,
-            flavour,
-            env_file,
-            libraries,
-            plugins,
-            warnings,
-            layers,
-        }
+        Self { figment, defaults, infra_refs, infra_dir, flavour, env_file, libraries, warnings, layers }
     }
 
     /// The value of a key and who set it; a map of several layers is shown merged, under its topmost one.

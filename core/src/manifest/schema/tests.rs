@@ -179,8 +179,7 @@ fn fitting(shape: &Shape) -> Json {
     match shape {
         Shape::Any | Shape::Text | Shape::Name => "word".into(),
         Shape::Ruled(rule) => {
-            let sum = "a".repeat(64);
-            let text = ["1.0.0", "word", &sum].into_iter().find(|text| (rule.fits)(text));
+            let text = ["1.0.0", "word"].into_iter().find(|text| (rule.fits)(text));
             text.expect("a rule takes one of these").into()
         }
         Shape::Int(low, _) => (*low).max(1).into(),

@@ -1,7 +1,7 @@
 //! `config.yaml`.
 
 use super::rules::{FREE, TEXTS};
-use crate::manifest::shape::{Rule, Shape, closed, may, must, open};
+use crate::manifest::shape::{Shape, closed, may, open};
 
 const NAMES: Shape = Shape::Either(&[Shape::Name, TEXTS]);
 const CHOICE: Shape = Shape::Either(&[
@@ -13,18 +13,6 @@ const CHOICE: Shape = Shape::Either(&[
         may("params", FREE),
     ])),
 ]);
-
-const PLUGIN: Shape = Shape::Either(&[
-    Shape::Name,
-    Shape::Record(&closed(&[must("path", Shape::Name), may("required", Shape::Flag), may("sha256", SHA256)])),
-]);
-
-const SHA256: Shape = Shape::Ruled(Rule {
-    what: "a SHA-256: 64 hexadecimal digits",
-    fits: |text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
-    pattern: "^[0-9a-fA-F]{64}$",
-    plain: &[],
-});
 
 pub(in crate::manifest) const CONFIG: Shape = Shape::Record(&closed(&[
     may(
@@ -41,7 +29,6 @@ pub(in crate::manifest) const CONFIG: Shape = Shape::Record(&closed(&[
     may("infra_refs", NAMES),
     may("infra_interceptors", NAMES),
     may("manifest_libraries", Shape::MapOf(&Shape::Text)),
-    may("plugins", Shape::List(&PLUGIN)),
     may("aliases", Shape::MapOf(&Shape::Text)),
     may(
         "defaults",
