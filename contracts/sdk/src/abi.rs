@@ -158,15 +158,16 @@ fn guarded(work: impl FnOnce() -> i32) -> i32 {
 
 unsafe extern "C" fn init(host: *const Host) -> i32 {
     guarded(|| {
-        // SAFETY: null, or a program's struct, whose first two fields every version has.
-        let Some((abi, size)) = (unsafe { host.as_ref() }).map(|host| (host.abi, host.size)) else {
+        if host.is_null() {
             return REFUSED;
-        };
+        }
+        // SAFETY: every version has these two fields; no reference is made, for the struct may be smaller than this one.
+        let (abi, size) = unsafe { ((&raw const (*host).abi).read(), (&raw const (*host).size).read()) };
         if abi != ABI || usize::try_from(size).is_ok_and(|size| size < size_of::<Host>()) {
             return WRONG_ABI;
         }
-        // SAFETY: it is as large as this version knows it.
-        let host = unsafe { *host };
+        // SAFETY: it is as large as this version knows it, at least.
+        let host = unsafe { host.read() };
         if host.frame.is_none() {
             return REFUSED;
         }
@@ -184,4 +185,51 @@ unsafe extern "C" fn start(call: u64, request: Bytes) -> i32 {
 
 unsafe extern "C" fn cancel(call: u64, reason: u32) -> i32 {
     guarded(|| if guest::cancel(call, reason) { OK } else { REFUSED })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    fn plugin() -> Plugin {
+        // SAFETY: the entry returns a struct that stays.
+        unsafe { *mas_plugin_v1() }
+    }
+
+    #[test]
+    fn the_entry_says_what_it_is_before_anything_runs() {
+        let plugin = plugin();
+        assert_eq!((plugin.abi, plugin.size as usize), (ABI, size_of::<Plugin>()));
+        assert!(plugin.init.is_some() && plugin.start.is_some() && plugin.cancel.is_some());
+    }
+
+    #[test]
+    fn a_program_that_does_not_fit_is_refused() {
+        let init = plugin().init.unwrap();
+        let size = u32::try_from(size_of::<Host>()).unwrap();
+        let host = Host { abi: ABI, size, context: ptr::null_mut(), frame: None };
+        let newer = Host { abi: ABI + 1, ..host };
+        // The first two fields alone: what an older program may have.
+        let short: [u32; 2] = [ABI, 8];
+        // SAFETY: null, whole structs, or one that says that it is short.
+        unsafe {
+            assert_eq!(init(ptr::null()), REFUSED);
+            assert_eq!(init(&raw const host), REFUSED, "it takes no frames");
+            assert_eq!(init(&raw const newer), WRONG_ABI);
+            assert_eq!(init((&raw const short).cast()), WRONG_ABI);
+        }
+    }
+
+    #[test]
+    fn bytes_that_cannot_be_are_none() {
+        // SAFETY: nothing is read where there is nothing, and a length that is too large is refused before.
+        unsafe {
+            assert_eq!(Bytes { data: ptr::null(), len: 0 }.get(), Some(&[][..]));
+            assert_eq!(Bytes { data: ptr::null(), len: 1 }.get(), None);
+            assert_eq!(Bytes { data: b"a".as_ptr(), len: LARGEST + 1 }.get(), None);
+            assert_eq!(Bytes::of(b"abc").get(), Some(&b"abc"[..]));
+        }
+    }
 }

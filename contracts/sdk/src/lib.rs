@@ -9,7 +9,7 @@
 //!   cancel(call, reason)  ──────────▶
 //! ```
 //!
-//! ```ignore
+//! ```text
 //! inventory::submit! { descriptor() }   // as a built-in does
 //! mas_plugin_sdk::export_plugin!();
 //! ```
