@@ -116,8 +116,7 @@ impl Registry {
             Category::ToolProvider => Some("native"),
             Category::ContextManager => Some("sliding-window"),
             Category::Store => Some("memory"),
-            Category::ControlProtocol => Some("json-lines"),
-            Category::Observability => None,
+            Category::ControlProtocol | Category::Observability => None,
         })
     }
 
