@@ -6,7 +6,7 @@
     reason = "helpers of tests; the exemption in clippy.toml reaches test functions only"
 )]
 
-use std::path::Path;
+use std::{path::Path, process::Stdio};
 
 use mas_contracts::{
     AgentCommContract, Builder, Delivery, Error, ErrorKind, Outbound, Part, Peer, Reply, Result, Thread,
@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     net::UnixListener,
+    process::Command,
 };
 
 async fn send(uds: &dyn AgentCommContract) -> Result<Reply> {
@@ -63,6 +64,24 @@ async fn a_peer_that_hangs_up_or_says_odd_things_may_have_executed_the_message()
         assert_eq!(error.delivery(), Delivery::Unknown, "{error:?}");
         assert!(error.message().contains(why), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn the_peer_in_python_says_what_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("run/echo.sock");
+    let mut peer = Command::new("python3")
+        .args([Path::new(env!("CARGO_MANIFEST_DIR")).join("peer.py"), socket.clone()])
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("python3 runs");
+    let mut lines = BufReader::new(peer.stdout.take().expect("a stdout")).lines();
+    assert!(lines.next_line().await.expect("text").is_some_and(|line| line.starts_with("listening on")));
+    let uds = Uds::new(socket);
+    let probe = uds.probe(&call_context(), &Peer { id: "echo".into() }).await.expect("it is there");
+    assert_eq!(probe.name.as_deref(), Some("Echo"));
+    assert_eq!(&*send(&uds).await.expect("a reply").text(), "hello");
 }
 
 #[test]
