@@ -153,7 +153,7 @@ fn a_variable_that_is_not_set_is_the_rows_problem() {
 fn what_leads_nowhere_is_told_at_its_place() {
     insta::assert_snapshot!(problem("infra:spec.endpoint[\"writer\"].url=x"), @"--override:1:12: error[mas::override::unknown]: there is no `endpoint` in `spec` | did you mean `endpoints`?");
     insta::assert_snapshot!(problem("infra:spec.endpoints[\"writr\"].url=x"), @"--override:1:21: error[mas::override::unknown]: there is no `writr` in `endpoints` | did you mean `writer`?");
-    insta::assert_snapshot!(problem("infra:spec.endpoints[\"writer\"].headers.A=x"), @"--override:1:32: error[mas::override::unknown]: there is no `headers` in `writer` | there: `protocol`, `url`, `timeout`");
+    insta::assert_snapshot!(problem("infra:spec.endpoints[\"writer\"].headers.A=x"), @r#"--override:1:32: error[mas::override::unknown]: there is no `headers` in `writer` | there: `protocol`, `url`, `timeout`; what is not there is given as a whole: headers={"A": VALUE}"#);
     insta::assert_snapshot!(problem("infra:spec.endpoints[0].url=x"), @"--override:1:21: error[mas::override::unknown]: `endpoints` is a map: its entries are picked by key | there: `writer`, `a.b`");
     insta::assert_snapshot!(problem("infra:spec.models.allowed[7]=x"), @"--override:1:26: error[mas::override::unknown]: `allowed` has 2 items, counted from 0 | -");
     insta::assert_snapshot!(problem("infra:spec.models.allowed[id=x]=x"), @"--override:1:26: error[mas::override::unknown]: no item of `allowed` has `id: x` | -");
